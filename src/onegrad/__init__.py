@@ -1,0 +1,1 @@
+"""Two-layer networks after one gradient step."""

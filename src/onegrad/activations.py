@@ -1,0 +1,201 @@
+"""Activation and link functions by name, with their derivatives.
+
+`get("tanh")` returns a built-in one, `get("hermite:3")` the polynomial H_3, and `register`
+adds a function of your own under a name that problem files can then use.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.polynomial import hermite_e
+from numpy.typing import NDArray
+from scipy.special import erf, expit, log_expit, ndtr
+
+from onegrad import closed_forms
+from onegrad.validation import InvalidInput
+
+Floats = NDArray[np.floating]
+Function = Callable[[Floats], Floats]
+
+
+@dataclass(frozen=True)
+class Activation:
+    """A function σ with derivative σ', and what is known about it exactly.
+
+    `kinks` are the points where σ is not smooth: quadrature is split there. `both` returns
+    (σ, σ') from one evaluation. The closed forms replace quadrature and series where present:
+    `coefficients` and `second_moment` for any mean, `pair` for pairs of zero mean.
+    """
+
+    name: str
+    function: Function
+    derivative: Function
+    kinks: tuple[float, ...] = ()
+    both: Callable[[Floats], tuple[Floats, Floats]] | None = None
+    coefficients: Callable[[Floats, Floats, int], Floats] | None = None
+    second_moment: Callable[[Floats, Floats], Floats] | None = None
+    pair: Callable[[Floats, Floats, Floats], Floats] | None = None
+
+    def __call__(self, points: Floats) -> Floats:
+        """Return σ(points)."""
+        return self.function(points)
+
+    def value_and_derivative(self, points: Floats) -> tuple[Floats, Floats]:
+        """Return σ(points) and σ'(points)."""
+        if self.both is not None:
+            return self.both(points)
+        return self.function(points), self.derivative(points)
+
+
+def _relu(u: Floats) -> Floats:
+    return np.maximum(u, 0)
+
+
+def _step(u: Floats) -> Floats:
+    return (u > 0).astype(u.dtype)
+
+
+def _tanh_both(u: Floats) -> tuple[Floats, Floats]:
+    value = np.tanh(u)
+    return value, 1 - value * value
+
+
+def _sigmoid_both(u: Floats) -> tuple[Floats, Floats]:
+    value = expit(u)
+    return value, value * (1 - value)
+
+
+def _gaussian_slope(u: Floats) -> Floats:
+    slope: Floats = 2 / np.sqrt(np.pi) * np.exp(-u * u)
+    return slope.astype(u.dtype, copy=False)
+
+
+def _softplus(u: Floats) -> Floats:
+    value: Floats = -log_expit(-u)
+    return value
+
+
+def _gelu(u: Floats) -> Floats:
+    value: Floats = u * ndtr(u)
+    return value
+
+
+def _gelu_slope(u: Floats) -> Floats:
+    slope: Floats = ndtr(u) + u * closed_forms.normal_density(u)
+    return slope.astype(u.dtype, copy=False)
+
+
+def _silu(u: Floats) -> Floats:
+    value: Floats = u * expit(u)
+    return value
+
+
+def _silu_slope(u: Floats) -> Floats:
+    gate = expit(u)
+    slope: Floats = gate * (1 + u * (1 - gate))
+    return slope
+
+
+def _identity(u: Floats) -> Floats:
+    return u.copy()
+
+
+_BUILT_IN = {
+    a.name: a
+    for a in (
+        Activation(
+            "relu",
+            _relu,
+            _step,
+            kinks=(0.0,),
+            coefficients=closed_forms.relu_coefficients,
+            second_moment=closed_forms.relu_second_moment,
+            pair=closed_forms.relu_pair,
+        ),
+        Activation("tanh", np.tanh, lambda u: _tanh_both(u)[1], both=_tanh_both),
+        Activation("sigmoid", expit, lambda u: _sigmoid_both(u)[1], both=_sigmoid_both),
+        Activation("erf", erf, _gaussian_slope, pair=closed_forms.erf_pair),
+        Activation("softplus", _softplus, expit),
+        Activation("gelu", _gelu, _gelu_slope),
+        Activation("silu", _silu, _silu_slope),
+        Activation("sin", np.sin, np.cos, pair=closed_forms.sine_pair),
+        Activation("identity", _identity, np.ones_like),
+    )
+}
+_ALIASES = {"sine": "sin", "swish": "silu", "linear": "identity"}
+_REGISTERED: dict[str, Activation] = {}
+
+
+def hermite_activation(degree: int) -> Activation:
+    """Return the probabilists' Hermite polynomial H_degree with H' = degree·H_{degree−1}."""
+    basis = [0.0] * degree + [1.0]
+    slope = hermite_e.hermeder(basis)
+    return Activation(
+        f"hermite:{degree}",
+        lambda u: hermite_e.hermeval(u, basis).astype(u.dtype, copy=False),
+        lambda u: hermite_e.hermeval(u, slope).astype(u.dtype, copy=False) + np.zeros_like(u),
+    )
+
+
+def names() -> list[str]:
+    """Return the names that `get` knows, without the family hermite:DEGREE."""
+    return [*_BUILT_IN, *_REGISTERED]
+
+
+def get(name: str) -> Activation:
+    """Return the activation of this name."""
+    key = _ALIASES.get(name.lower(), name.lower())
+    if key in _BUILT_IN:
+        return _BUILT_IN[key]
+    if name in _REGISTERED:
+        return _REGISTERED[name]
+    family, _, degree = key.partition(":")
+    if family == "hermite" and degree.isdigit() and int(degree) <= 30:
+        return hermite_activation(int(degree))
+    near = difflib.get_close_matches(key, names(), n=1)
+    hint = f"did you mean {near[0]!r}?" if near else "choose one, or register your own"
+    known = ", ".join([*names(), "hermite:DEGREE"])
+    raise InvalidInput(f"must be one of {known}; {hint}")
+
+
+def register(
+    name: str, function: Function, derivative: Function, *, kinks: tuple[float, ...] = ()
+) -> Activation:
+    """Return your own σ, after making it known under `name` to problems and problem files.
+
+    Both callables take and return arrays. Give the points where σ has a kink or a jump, so that
+    expectations stay exact. The derivative is checked against differences of the function.
+    """
+    if name.lower() in {*_BUILT_IN, *_ALIASES} or ":" in name:
+        raise InvalidInput(f"name={name!r}: is taken or contains ':'; choose another name")
+    points = np.linspace(-3.0, 3.0, 61) + 0.0123
+    points = points[[all(abs(p - kink) > 1e-3 for kink in kinks) for p in points]]
+    step = 1e-6
+    slope = (function(points + step) - function(points - step)) / (2 * step)
+    given = derivative(points)
+    for label, values in (("function", function(points)), ("derivative", given)):
+        if np.shape(values) != points.shape or not np.all(np.isfinite(values)):
+            raise InvalidInput(
+                f"{label} of {name!r}: must map an array to finite values of its shape; correct it"
+            )
+    if np.max(np.abs(slope - given)) > 1e-4 * (1 + np.max(np.abs(given))):
+        raise InvalidInput(
+            f"derivative of {name!r}: differs from the function's slope; correct it or name kinks"
+        )
+    activation = Activation(name, function, derivative, kinks=tuple(float(k) for k in kinks))
+    _REGISTERED[name] = activation
+    return activation
+
+
+def registered() -> dict[str, Activation]:
+    """Return the activations that were registered in this process."""
+    return dict(_REGISTERED)
+
+
+def adopt(activations: dict[str, Activation]) -> None:
+    """Make activations of another process known here (used by worker processes)."""
+    _REGISTERED.update(activations)

@@ -1,0 +1,63 @@
+"""Gaussian expectations that have closed forms: single neurons and pairs of them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from onegrad.polynomials import orthonormal_hermite
+
+Floats = NDArray[np.floating]
+
+
+def normal_density(t: Floats) -> Floats:
+    """Return N'(t) = exp(−t²/2)/√(2π)."""
+    return np.exp(-0.5 * t * t) / np.sqrt(2 * np.pi)
+
+
+def relu_coefficients(means: Floats, deviations: Floats, order: int) -> Floats:
+    """Return â_l = E[ReLU(m + s z) H_l(z)]/√l! for l ≤ order, shape (order + 1, …).
+
+    With t = m/s: a_0 = m N(t) + s N'(t), a_1 = s N(t), a_q = (−1)^q s H_{q−2}(t) N'(t) for q ≥ 2.
+    """
+    t = means / deviations
+    below, density = ndtr(t), normal_density(t)
+    out = np.empty((order + 1, *np.shape(t)))
+    out[0] = means * below + deviations * density
+    if order >= 1:
+        out[1] = deviations * below
+    if order >= 2:
+        hermite = orthonormal_hermite(t, order - 2)
+        for q in range(2, order + 1):
+            sign = -1 if q % 2 else 1
+            out[q] = sign / np.sqrt(q * (q - 1)) * deviations * hermite[q - 2] * density
+    return out
+
+
+def relu_second_moment(means: Floats, deviations: Floats) -> Floats:
+    """Return E[ReLU(m + s z)²] = (m² + s²) N(t) + m s N'(t), t = m/s."""
+    t = means / deviations
+    moment: Floats = (means**2 + deviations**2) * ndtr(t) + means * deviations * normal_density(t)
+    return moment
+
+
+def relu_pair(correlation: Floats, left: Floats, right: Floats) -> Floats:
+    """Return E[ReLU(u) ReLU(v)] for zero means, deviations `left` and `right` (arc-cosine kernel).
+
+    s_u s_v (√(1 − R²) + R (π/2 + arcsin R)) / (2π)
+    """
+    r = np.clip(correlation, -1, 1)
+    kernel = np.sqrt(1 - r * r) + r * (np.pi / 2 + np.arcsin(r))
+    return left * right * kernel / (2 * np.pi)
+
+
+def erf_pair(correlation: Floats, left: Floats, right: Floats) -> Floats:
+    """Return E[erf(u) erf(v)] = (2/π) arcsin(2 s_u s_v R / √((1 + 2 s_u²)(1 + 2 s_v²)))."""
+    scale = 2 * left * right / np.sqrt((1 + 2 * left**2) * (1 + 2 * right**2))
+    return 2 / np.pi * np.arcsin(scale * correlation)
+
+
+def sine_pair(correlation: Floats, left: Floats, right: Floats) -> Floats:
+    """Return E[sin u sin v] = exp(−(s_u² + s_v²)/2) sinh(s_u s_v R) for zero means."""
+    return np.exp(-0.5 * (left**2 + right**2)) * np.sinh(left * right * correlation)

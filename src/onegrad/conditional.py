@@ -1,0 +1,161 @@
+"""The conditional Gaussian model: Gaussian features given the component and spike coordinates.
+
+With S_c = [γ_{c,1…d}, v], v the leading right singular vector of F̂ − F, P the projector on span S_c
+and z⊥ = (I − P)(x − μ_c) (Demir & Dogan, Theorem 1; formulas reconstructed):
+
+    φ̂ = a_0 + (a_1/s) ⊙ (F̂z⊥) + (a_2/√2) ⊙ (L_2 g_1) + √(Eσ² − a_0² − a_1² − a_2²/2) ⊙ g_2,
+
+a_q,i = E[σ(m_i + s_i z) H_q(z)], m = F̂(Px + P⊥μ_c), s_i² = level·‖P⊥f̂_i‖², L_2L_2ᵀ = R^{∘2}.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, cholesky
+from scipy.sparse.linalg import svds
+
+from onegrad.activations import Activation
+from onegrad.data.mixture import Mixture
+from onegrad.equivalents import NetworkMap
+from onegrad.expectations import SMALLEST_DEVIATION
+from onegrad.laws import Law
+from onegrad.local import LocalExpectations
+
+Floats = NDArray[np.floating]
+
+
+@dataclass(frozen=True)
+class _Conditioned:
+    """What the model needs of one component."""
+
+    basis: Floats  # S_c, n × d
+    projected: Floats  # F̂S_c, k × d
+    offset: Floats  # F̂P⊥μ_c, k
+    local: LocalExpectations
+    root: Floats  # L_2, k × k
+
+
+@dataclass(frozen=True)
+class ConditionalMap:
+    """Features that are Gaussian given component and spike coordinates."""
+
+    network: NetworkMap
+    conditioned: dict[int, _Conditioned]
+    noise_variance: float = 0.0
+    pair_activation: Activation | None = None
+    degree: int | None = None
+
+    def basis(self, component: int) -> Floats | None:
+        """S_c, the spikes of the component and the step's leading direction."""
+        return self.conditioned[component].basis
+
+    def features(
+        self,
+        preactivations: Floats,
+        coordinates: Floats | None,
+        component: int,
+        rng: np.random.Generator,
+    ) -> Floats:
+        """Return φ̂ with fresh g_1, g_2 for every sample."""
+        mean, quadratic, spread = self._parts(preactivations, coordinates, component)
+        root = self.conditioned[component].root
+        mean += quadratic * (rng.standard_normal(mean.shape) @ root.T)
+        mean += spread * rng.standard_normal(mean.shape)
+        return mean
+
+    def predictions(
+        self, preactivations: Floats, coordinates: Floats | None, component: int, weights: Floats
+    ) -> tuple[Floats, Floats]:
+        """Return ŷ averaged over g_1, g_2 and its variance ‖L_2ᵀ(ŵ a_2/√2)‖² + Σ ŵ² spread²."""
+        k = len(weights)
+        mean, quadratic, spread = self._parts(preactivations, coordinates, component)
+        root = self.conditioned[component].root
+        variance = spread**2 @ weights**2
+        for column in range(weights.shape[1]):
+            variance[:, column] += np.sum(((quadratic * weights[:, column]) @ root) ** 2, axis=1)
+        return mean @ weights / np.sqrt(k), variance / k
+
+    def coefficients(self, law: Law, order: int) -> Floats:
+        """Return the network's: moments of φ̂ given the coordinates are σ's, up to degree 2."""
+        return self.network.coefficients(law, order)
+
+    def second_moment(self, law: Law) -> Floats:
+        """Return the network's, which φ̂ matches exactly."""
+        return self.network.second_moment(law)
+
+    def _parts(
+        self, preactivations: Floats, coordinates: Floats | None, component: int
+    ) -> tuple[Floats, Floats, Floats]:
+        """Return a_0 + (a_1/s)F̂z⊥, a_2/√2 and the deviation of the rest."""
+        assert coordinates is not None
+        c = self.conditioned[component]
+        local_mean = coordinates @ c.projected.T + c.offset
+        (a0, a1, a2), moment = c.local(local_mean)  # a2 is divided by √2! already
+        spread = np.sqrt(np.maximum(moment - a0**2 - a1**2 - a2**2, 0.0))
+        linear = a1 / c.local.deviations
+        linear *= preactivations - local_mean
+        return a0 + linear, a2, spread
+
+
+def leading_direction(change: Floats) -> Floats | None:
+    """Return the leading right singular vector of F̂ − F; None when nothing has changed."""
+    if not np.any(change):
+        return None
+    if min(change.shape) < 3:
+        vector: Floats = np.linalg.svd(change, full_matrices=False)[2][0]
+        return vector
+    start = np.ones(min(change.shape))
+    return np.asarray(svds(change.astype(float), k=1, v0=start, return_singular_vectors="vh")[2][0])
+
+
+def conditional_map(
+    activation: Activation, mixture: Mixture, initial: Floats, trained: Floats
+) -> ConditionalMap:
+    """Return the conditional Gaussian model of σ(F̂x); one k×k factor per component."""
+    wide = trained.astype(np.float64, copy=False)
+    direction = leading_direction(wide - initial)
+    conditioned = {}
+    for index, gaussian in enumerate(mixture.components):
+        if gaussian.weight == 0:
+            continue
+        basis = _extended(gaussian.directions, direction)
+        projected = wide @ basis
+        off = wide - projected @ basis.T
+        deviations = np.sqrt(gaussian.level) * np.linalg.norm(off, axis=1)
+        deviations = np.maximum(deviations, SMALLEST_DEVIATION)
+        offset = np.zeros(len(wide)) if gaussian.mean is None else off @ gaussian.mean
+        correlation = (off @ off.T) * (gaussian.level / np.outer(deviations, deviations))
+        variances = np.sum(basis * gaussian.covariance_times(basis), axis=0)
+        centre = offset if gaussian.mean is None else wide @ gaussian.mean
+        reach = np.sqrt(projected**2 @ variances)
+        local = LocalExpectations.build(activation, deviations, centre=centre, reach=reach)
+        conditioned[index] = _Conditioned(basis, projected, offset, local, _root(correlation**2))
+    return ConditionalMap(NetworkMap(activation), conditioned)
+
+
+def _extended(directions: Floats, extra: Floats | None) -> Floats:
+    """Return `directions` with `extra` orthonormalised against them, unless it lies in them."""
+    if extra is None:
+        return directions
+    rest = extra - directions @ (directions.T @ extra)
+    rest -= directions @ (directions.T @ rest)
+    length = np.linalg.norm(rest)
+    if length < 1e-8:
+        return directions
+    return np.concatenate([directions, (rest / length)[:, None]], axis=1)
+
+
+def _root(matrix: Floats) -> Floats:
+    """Return L with LLᵀ = matrix, which is positive semi-definite but for rounding.
+
+    R^{∘2} is singular when k exceeds n(n+1)/2; then the eigendecomposition serves.
+    """
+    try:
+        factor: Floats = cholesky(matrix, lower=True, check_finite=False)
+        return factor
+    except LinAlgError:
+        values, vectors = np.linalg.eigh(matrix)
+        return vectors * np.sqrt(np.maximum(values, 0.0))

@@ -1,0 +1,1 @@
+"""Where inputs and labels come from: mixtures and teachers."""

@@ -1,0 +1,159 @@
+"""Teachers: how a label follows from an input, y = σ_*(ξᵀx) + δ·noise or a label per component."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import PlainValidator, field_validator
+
+from onegrad import activations
+from onegrad.activations import Activation
+from onegrad.arrays import Array
+from onegrad.data.mixture import Gaussian, Mixture
+from onegrad.expectations import hermite_coefficients, second_moment
+from onegrad.validation import InvalidInput, NonNegative, Positive, Value
+
+Floats = NDArray[np.floating]
+
+
+class Teacher(Protocol):
+    """A drawn teacher. `directions` is n × r; the label depends on x through r projections."""
+
+    @property
+    def directions(self) -> Floats:
+        """ξ as columns, n × r; r = 0 for class labels."""
+
+    @property
+    def noise(self) -> float:
+        """δ, the deviation of additive label noise."""
+
+    def labels(self, projections: Floats, component: int, rng: np.random.Generator) -> Floats:
+        """Return y for rows of projections (rows × r) that come from one component."""
+
+    def coefficients(self, gaussian: Gaussian, order: int) -> Floats:
+        """Return ĝ_l = E[y H_l(standardised ξᵀx)]/√l! under one component, l ≤ order."""
+
+    def second_moment(self, gaussian: Gaussian) -> float:
+        """Return E[y²] under one component, noise included."""
+
+
+@dataclass(frozen=True)
+class IndexTeacher:
+    """y = link(ξᵀx) + δ·noise, with ξ the single column of `directions`."""
+
+    directions: Floats
+    link: Activation
+    noise: float = 0.0
+
+    def law(self, gaussian: Gaussian) -> tuple[Floats, Floats]:
+        """Return mean and deviation of ξᵀx under one component, as arrays of length 1."""
+        mean = np.zeros(1) if gaussian.mean is None else self.directions.T @ gaussian.mean
+        variance = np.sum(self.directions * gaussian.covariance_times(self.directions), axis=0)
+        return mean, np.sqrt(variance)
+
+    def labels(self, projections: Floats, component: int, rng: np.random.Generator) -> Floats:
+        """Return link(projections) + δ·noise."""
+        clean = self.link(projections[:, 0])
+        return clean + self.noise * rng.standard_normal(len(clean)) if self.noise else clean
+
+    def coefficients(self, gaussian: Gaussian, order: int) -> Floats:
+        """Return ĝ_l = E[link(m + s z) H_l(z)]/√l!."""
+        mean, deviation = self.law(gaussian)
+        return hermite_coefficients(self.link, mean, deviation, order=order)[:, 0]
+
+    def second_moment(self, gaussian: Gaussian) -> float:
+        """Return E[link²] + δ²."""
+        mean, deviation = self.law(gaussian)
+        return float(second_moment(self.link, mean, deviation)[0]) + self.noise**2
+
+
+@dataclass(frozen=True)
+class LabelTeacher:
+    """y = label of the component + δ·noise."""
+
+    directions: Floats
+    class_labels: tuple[float, ...]
+    noise: float = 0.0
+
+    def labels(self, projections: Floats, component: int, rng: np.random.Generator) -> Floats:
+        """Return the component's label in every row, plus noise."""
+        clean = np.full(len(projections), self.class_labels[component])
+        return clean + self.noise * rng.standard_normal(len(clean)) if self.noise else clean
+
+    def coefficients(self, gaussian: Gaussian, order: int) -> Floats:
+        """Return (label, 0, 0, …): given the component, the label does not depend on x."""
+        out = np.zeros(order + 1)
+        out[0] = self._label(gaussian)
+        return out
+
+    def second_moment(self, gaussian: Gaussian) -> float:
+        """Return label² + δ²."""
+        return self._label(gaussian) ** 2 + self.noise**2
+
+    def _label(self, gaussian: Gaussian) -> float:
+        assert gaussian.label is not None
+        return gaussian.label
+
+
+def _direction(value: Any) -> Literal["random", "spikes"] | Array:
+    if isinstance(value, str):
+        if value not in ("random", "spikes"):
+            raise ValueError('must be "random", "spikes" or an array of length n; choose')
+        return "random" if value == "random" else "spikes"
+    array = Array.of(value)
+    if array.values.ndim != 1 or not np.any(array.values):
+        raise ValueError("must be a non-zero array of length n; correct it")
+    return array
+
+
+class SingleIndex(Value):
+    """Regression: y = link(ξᵀx) + noise·N(0, 1).
+
+    `direction` of ξ: "random", "spikes" (∝ Σ_{c,i} γ_{c,i}) or an array. ‖ξ‖ = 1/√‖Σ‖ unless
+    `norm` says otherwise; a given array is rescaled too.
+    """
+
+    kind: Literal["index"] = "index"
+    link: str = "relu"
+    direction: Annotated[
+        Literal["random", "spikes"] | Array, PlainValidator(_direction)
+    ] = "random"
+    norm: Positive | None = None
+    noise: NonNegative = 0.0
+
+    @field_validator("link")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        return activations.get(name).name
+
+    def draw(self, mixture: Mixture, norm: float, rng: np.random.Generator) -> Teacher:
+        """Return a teacher with ξ drawn; `norm` is ‖Σ‖."""
+        if isinstance(self.direction, Array):
+            direction: Floats = self.direction.values
+        elif self.direction == "spikes":
+            direction = mixture.spike_sum
+            if not np.linalg.norm(direction) > 1e-6:
+                raise InvalidInput(
+                    'teacher.direction="spikes": the sum of all spikes must not vanish; '
+                    "raise the rank, change the alignment or choose another direction"
+                )
+        else:
+            direction = rng.standard_normal(mixture.dimension)
+        length = self.norm if self.norm is not None else 1 / np.sqrt(norm)
+        xi = direction * (length / np.linalg.norm(direction))
+        return IndexTeacher(xi[:, None], activations.get(self.link), self.noise)
+
+
+class ClassLabels(Value):
+    """Classification by squared loss: y = label of the component + noise·N(0, 1)."""
+
+    kind: Literal["labels"] = "labels"
+    noise: NonNegative = 0.0
+
+    def draw(self, mixture: Mixture, norm: float, rng: np.random.Generator) -> Teacher:
+        """Return a teacher that reads the component's label."""
+        labels = tuple(float(c.label) for c in mixture.components if c.label is not None)
+        return LabelTeacher(np.zeros((mixture.dimension, 0)), labels, self.noise)

@@ -1,0 +1,94 @@
+"""Gaussian expectations of a function: E[σ(m + s z) H_l(z)] and E[σ(m + s z)²], z ~ N(0, 1).
+
+Closed forms where they exist. Otherwise the trapezoid rule on [−12, 12], which converges
+exponentially for smooth σ, or Gauss–Legendre panels split at the kinks. Gauss–Hermite is not
+used: the poles of tanh make 120 nodes err by 0.04 at s = 4.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onegrad.activations import Activation
+from onegrad.closed_forms import normal_density
+from onegrad.polynomials import orthonormal_hermite
+
+Floats = NDArray[np.floating]
+
+REACH = 12.0  # beyond ±12 the normal density is below 1e−32
+STEP = 0.05
+PANEL_NODES = 160
+SMALLEST_DEVIATION = 1e-12
+_BLOCK = 256
+
+
+def hermite_coefficients(
+    activation: Activation, means: Floats, deviations: Floats, *, order: int
+) -> Floats:
+    """Return â_l = E[σ(m + s z) H_l(z)]/√l! for l = 0 … order, shape (order + 1, *means.shape)."""
+    m, s = _prepared(means, deviations)
+    if activation.coefficients is not None:
+        return activation.coefficients(m, s, order)
+    return _integrate(activation, m, s, order, squared=False)
+
+
+def second_moment(activation: Activation, means: Floats, deviations: Floats) -> Floats:
+    """Return E[σ(m + s z)²], shape of `means`."""
+    m, s = _prepared(means, deviations)
+    if activation.second_moment is not None:
+        return activation.second_moment(m, s)
+    moment: Floats = _integrate(activation, m, s, 0, squared=True)[0]
+    return moment
+
+
+def _prepared(means: Floats, deviations: Floats) -> tuple[Floats, Floats]:
+    m, s = np.broadcast_arrays(np.asarray(means, float), np.asarray(deviations, float))
+    return m, np.maximum(s, SMALLEST_DEVIATION)
+
+
+def _integrate(
+    activation: Activation, means: Floats, deviations: Floats, order: int, *, squared: bool
+) -> Floats:
+    m, s = means.ravel(), deviations.ravel()
+    out = np.empty((order + 1, m.size))
+    rule = _split_rule if activation.kinks else _trapezoid_rule
+    for start in range(0, m.size, _BLOCK):
+        part = slice(start, start + _BLOCK)
+        nodes, weights = rule(m[part], s[part], activation.kinks)
+        values = np.asarray(activation(m[part, None] + s[part, None] * nodes), dtype=float)
+        if squared:
+            values = values * values
+        if nodes.ndim == 1:
+            out[:, part] = (orthonormal_hermite(nodes, order) * weights) @ values.T
+        else:
+            out[:, part] = np.einsum(
+                "lij,ij->li", orthonormal_hermite(nodes, order), values * weights
+            )
+    return out.reshape(order + 1, *means.shape)
+
+
+def _trapezoid_rule(
+    means: Floats, deviations: Floats, _kinks: tuple[float, ...]
+) -> tuple[Floats, Floats]:
+    step = min(STEP, 0.4 / float(np.max(deviations, initial=0.0) or 1.0))
+    half = int(np.ceil(REACH / step))
+    nodes = step * np.arange(-half, half + 1)
+    return nodes, step * normal_density(nodes)
+
+
+def _split_rule(
+    means: Floats, deviations: Floats, kinks: tuple[float, ...]
+) -> tuple[Floats, Floats]:
+    edges = [np.full_like(means, -REACH)]
+    for kink in sorted(kinks):
+        edges.append(np.clip((kink - means) / deviations, edges[-1], REACH))
+    edges.append(np.full_like(means, REACH))
+    points, weights = np.polynomial.legendre.leggauss(PANEL_NODES)
+    nodes, node_weights = [], []
+    for left, right in zip(edges[:-1], edges[1:], strict=True):
+        half = (right - left)[:, None] / 2
+        nodes.append(left[:, None] + half * (points + 1))
+        node_weights.append(half * weights)
+    joined = np.concatenate(nodes, axis=1)
+    return joined, np.concatenate(node_weights, axis=1) * normal_density(joined)

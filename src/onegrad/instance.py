@@ -1,0 +1,103 @@
+"""One drawn instance of a problem: a concrete mixture and teacher, and batches from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from onegrad.data.mixture import GRANULE, Mixture
+from onegrad.data.teacher import Teacher
+from onegrad.problem import Problem
+from onegrad.randomness import Stream, Streams
+from onegrad.scaling import Scales, resolve_scales
+
+Floats = NDArray[np.floating]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Inputs (samples × n), labels, and how many rows each component has, one after the other."""
+
+    inputs: Floats
+    labels: Floats
+    counts: tuple[int, ...]
+
+    def components(self) -> Iterator[tuple[int, slice]]:
+        """Yield (component, its rows) for the components that have rows."""
+        start = 0
+        for index, count in enumerate(self.counts):
+            if count:
+                yield index, slice(start, start + count)
+            start += count
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A problem with everything drawn that does not belong to the network."""
+
+    problem: Problem
+    mixture: Mixture
+    teacher: Teacher
+    scales: Scales
+    streams: Streams
+
+    @property
+    def dtype(self) -> DTypeLike:
+        """Type of inputs and first layer: single precision when the problem says "mixed"."""
+        return np.float32 if self.problem.precision == "mixed" else np.float64
+
+    def step_batch(self) -> Batch:
+        """Return the samples of the gradient step."""
+        return self._batch(Stream.STEP_DATA, self.problem.step_size)
+
+    def training_batch(self) -> Batch:
+        """Return the samples of the readout, independent of the step's."""
+        return self._batch(Stream.TRAINING_DATA, self.problem.samples)
+
+    def test_blocks(self, *, chunk: int = GRANULE) -> Iterator[Batch]:
+        """Yield the test points in batches of about `chunk` rows, each from one component.
+
+        `chunk` is rounded up to a multiple of GRANULE, so that every chunk size gives the same
+        points, products and sums.
+        """
+        rng = self.streams.generator(Stream.TEST_DATA)
+        noise = self.streams.generator(Stream.TEST_DATA, "labels")
+        counts = self.mixture.draw_counts(self.problem.test_size, rng)
+        held: list[Batch] = []
+        for index, block in self.mixture.blocks(counts, rng):
+            rows = tuple(len(block) if i == index else 0 for i in range(len(counts)))
+            held.append(self._labelled(block, rows, noise))
+            if sum(len(b.labels) for b in held) >= chunk:
+                yield from held
+                held = []
+        yield from held
+
+    def _batch(self, stream: Stream, size: int) -> Batch:
+        inputs, counts = self.mixture.sample(size, self.streams.generator(stream))
+        return self._labelled(inputs, counts, self.streams.generator(stream, "labels"))
+
+    def _labelled(
+        self, inputs: Floats, counts: tuple[int, ...], rng: np.random.Generator
+    ) -> Batch:
+        projections = inputs @ self.teacher.directions
+        unlabelled = Batch(inputs, projections, counts)
+        labels = [
+            self.teacher.labels(projections[rows], index, rng)
+            for index, rows in unlabelled.components()
+        ]
+        return Batch(inputs.astype(self.dtype, copy=False), np.concatenate(labels), counts)
+
+
+def draw(problem: Problem, *, seed: int = 0, trial: int = 0) -> Instance:
+    """Return the instance of (problem, seed, trial): mixture, teacher and every scale."""
+    streams = Streams(seed, trial, problem.redraw)
+    _, spread = problem.scaling.rate_and_spread(problem.dimension)
+    mixture = problem.data.draw(problem.dimension, spread, streams.generator(Stream.MIXTURE))
+    scales = resolve_scales(
+        problem.scaling, mixture, normalised_rows=problem.network.normalise_rows
+    )
+    teacher = problem.teacher.draw(mixture, scales.norm, streams.generator(Stream.TEACHER))
+    return Instance(problem, mixture, teacher, scales, streams)

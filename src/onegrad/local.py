@@ -1,0 +1,120 @@
+"""E[σ(m + s_i z) H_q(z)] for a whole matrix of means m, one column per neuron.
+
+Closed forms are applied entry by entry. Otherwise the expectations, which are analytic in m and s,
+are interpolated by Chebyshev polynomials in both, to about 1e−9 of their largest value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.polynomial import chebyshev
+from numpy.typing import NDArray
+
+from onegrad.activations import Activation
+from onegrad.expectations import hermite_coefficients, second_moment
+
+Floats = NDArray[np.floating]
+
+REACH = 8.0  # deviations of the mean that the interpolation covers
+TOLERANCE = 1e-9
+MOST_NODES = 512
+
+
+@dataclass(frozen=True)
+class LocalExpectations:
+    """(â_0, â_1, â_2) and E σ² at means (rows × k) and the neurons' deviations (k)."""
+
+    activation: Activation
+    deviations: Floats
+    interval: tuple[float, float] = (0.0, 0.0)
+    series: Floats | None = None  # (4, degree + 1, k) Chebyshev coefficients in m
+
+    @classmethod
+    def build(
+        cls, activation: Activation, deviations: Floats, *, centre: Floats, reach: Floats
+    ) -> LocalExpectations:
+        """Return the expectations, ready for means within 8 deviations `reach` of `centre`."""
+        if activation.coefficients is not None and activation.second_moment is not None:
+            return cls(activation, deviations)
+        low = float(np.min(centre - REACH * reach)) - 1e-3
+        high = float(np.max(centre + REACH * reach)) + 1e-3
+        ends = float(deviations.min()) * (1 - 1e-9), float(deviations.max()) * (1 + 1e-9) + 1e-12
+        table = _fit(activation, (low, high), ends)
+        across = chebyshev.chebvander(_to_unit(deviations, ends), table.shape[2] - 1)
+        return cls(activation, deviations, (low, high), table @ across.T)
+
+    def __call__(self, means: Floats) -> tuple[Floats, Floats]:
+        """Return â_0, â_1, â_2 stacked (3 × rows × k), and E σ² (rows × k)."""
+        if self.series is None:
+            return (
+                hermite_coefficients(self.activation, means, self.deviations, order=2),
+                second_moment(self.activation, means, self.deviations),
+            )
+        points = np.clip(_to_unit(means, self.interval), -1, 1)
+        values = np.stack([_clenshaw(points, coefficients) for coefficients in self.series])
+        return values[:3], values[3]
+
+
+def _to_unit(values: Floats, interval: tuple[float, float]) -> Floats:
+    low, high = interval
+    return (2 * values - (low + high)) / (high - low)
+
+
+def _fit(
+    activation: Activation, means: tuple[float, float], deviations: tuple[float, float]
+) -> Floats:
+    """Return (4, nodes_m, nodes_s) Chebyshev coefficients, refined until both tails vanish."""
+    nodes_m, nodes_s = 32, 6
+    while True:
+        grid_m = _points(nodes_m, means)
+        grid_s = _points(nodes_s, deviations)
+        m, s = np.meshgrid(grid_m, grid_s, indexing="ij")
+        values = np.concatenate(
+            [
+                hermite_coefficients(activation, m, s, order=2),
+                second_moment(activation, m, s)[None],
+            ]
+        )
+        table = np.einsum(
+            "pa,fab,qb->fpq", _transform(nodes_m), values, _transform(nodes_s), optimize=True
+        )
+        size = np.abs(table).max()
+        rough_m = np.abs(table[:, -2:, :]).max() > TOLERANCE * size
+        rough_s = np.abs(table[:, :, -2:]).max() > TOLERANCE * size
+        if not (rough_m or rough_s):
+            return table
+        if max(nodes_m, nodes_s) >= MOST_NODES:
+            raise ArithmeticError(
+                f"expectations of {activation.name!r} do not settle with {MOST_NODES} nodes: "
+                "name its kinks when registering it"
+            )
+        nodes_m, nodes_s = nodes_m * (2 if rough_m else 1), nodes_s * (2 if rough_s else 1)
+
+
+def _points(count: int, interval: tuple[float, float]) -> Floats:
+    low, high = interval
+    unit = np.cos(np.pi * (np.arange(count) + 0.5) / count)
+    return (low + high) / 2 + (high - low) / 2 * unit
+
+
+def _transform(count: int) -> Floats:
+    """Return the matrix from values at Chebyshev points to Chebyshev coefficients."""
+    unit = np.cos(np.pi * (np.arange(count) + 0.5) / count)
+    matrix = chebyshev.chebvander(unit, count - 1).T * (2 / count)
+    matrix[0] /= 2
+    return matrix
+
+
+def _clenshaw(points: Floats, coefficients: Floats) -> Floats:
+    """Return Σ_p c_p T_p(points), one column of coefficients per column of points."""
+    twice = 2 * points
+    current, previous = np.zeros_like(points), np.zeros_like(points)
+    for row in coefficients[:0:-1]:
+        following = twice * current
+        following -= previous
+        following += row
+        current, previous = following, current
+    value: Floats = points * current - previous + coefficients[0]
+    return value

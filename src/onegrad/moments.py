@@ -1,0 +1,122 @@
+"""Exact test errors from population moments: no test set, no noise, and never Ω itself.
+
+For φ = features/√k, ψ = E φy and Ω = E φφᵀ the test MSE of any readout ŵ is
+
+    E y² − 2 ŵᵀψ + ŵᵀΩŵ.
+
+Under one component, with Hermite coefficients â_l of the features and ĝ_l of the label (Mehler):
+
+    E[φ_i φ_j] = Σ_l â_l,i â_l,j R_ij^l / k  (i ≠ j),     E[φ_i y] = Σ_l â_l,i ĝ_l r_i^l / √k.
+
+Degrees 0 and 1 of the quadratic form cost O(kn); the others are summed in `pairs.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onegrad.data.mixture import Mixture
+from onegrad.data.teacher import Teacher
+from onegrad.equivalents import FeatureMap
+from onegrad.laws import Law, preactivation_laws, target_covariances
+from onegrad.pairs import PairSum, pair_sums, spike_loadings
+
+Floats = NDArray[np.floating]
+
+LABEL_ORDER = 200  # more orders of the label's series than any correlation needs
+
+
+def exact_test_mse(
+    mixture: Mixture,
+    teacher: Teacher,
+    first_layer: Floats,
+    *,
+    models: Sequence[tuple[FeatureMap, Floats]],
+) -> list[Floats]:
+    """Return the exact test MSE of each (feature map, weights k × penalties), one per penalty."""
+    wide = first_layer.astype(np.float64, copy=False)
+    laws = preactivation_laws(mixture, wide)
+    sums = [
+        PairSum(feature_map, law, weights) for feature_map, weights in models for law in laws
+    ]
+    higher = iter(pair_sums(first_layer, sums))
+    results = []
+    for feature_map, weights in models:
+        noise = feature_map.noise_variance * np.sum(weights**2, axis=0) / len(weights)
+        total = np.array(noise)
+        for law in laws:
+            known = _known_part(feature_map, law, wide, teacher, weights)
+            total += law.gaussian.weight * (known + next(higher) / len(weights))
+        results.append(total)
+    return results
+
+
+def _known_part(
+    feature_map: FeatureMap, law: Law, first_layer: Floats, teacher: Teacher, weights: Floats
+) -> Floats:
+    """Return E y² − 2ŵᵀψ and, of ŵᵀΩŵ, degrees 0 and 1 and the diagonal of all others."""
+    k = len(weights)
+    constant, linear = feature_map.coefficients(law, 1)
+    zeroth = (constant @ weights) ** 2
+    direction = first_layer.T @ ((linear / law.deviations)[:, None] * weights)
+    first = np.sum(direction * law.gaussian.covariance_times(direction), axis=0)
+    rest = np.maximum(feature_map.second_moment(law) - constant**2 - linear**2, 0.0)
+    diagonal = rest @ weights**2
+    cross = label_moments(feature_map, law, first_layer, teacher) @ weights / np.sqrt(k)
+    known: Floats = teacher.second_moment(law.gaussian) - 2 * cross
+    return known + (zeroth + first + diagonal) / k
+
+
+def label_moments(
+    feature_map: FeatureMap, law: Law, first_layer: Floats, teacher: Teacher
+) -> Floats:
+    """Return E[φ_i y] (features not divided by √k) under one component, shape (k,)."""
+    covariances = target_covariances(law, first_layer, teacher)
+    if covariances.shape[1] == 0:
+        moments: Floats = feature_map.coefficients(law, 0)[0] * teacher.coefficients(
+            law.gaussian, 0
+        )[0]
+        return moments
+    correlation = covariances[:, 0] / law.deviations
+    order = _orders_for(float(np.max(np.abs(correlation))))
+    products = feature_map.coefficients(law, order) * teacher.coefficients(law.gaussian, order)[
+        :, None
+    ]
+    basis = feature_map.basis(law.component)
+    if basis is None:
+        powers = correlation ** np.arange(order + 1)[:, None]
+        return np.sum(products * powers, axis=0)
+    return _label_moments_linear_off_spikes(law, first_layer, teacher, basis, products)
+
+
+def _orders_for(largest: float) -> int:
+    """Return the order beyond which largest^l is below 1e−13, at most LABEL_ORDER."""
+    if largest < 1e-12:
+        return 2
+    if largest >= 1:
+        return LABEL_ORDER
+    return int(min(LABEL_ORDER, max(2, np.ceil(np.log(1e-13) / np.log(largest)))))
+
+
+def _label_moments_linear_off_spikes(
+    law: Law, first_layer: Floats, teacher: Teacher, basis: Floats, products: Floats
+) -> Floats:
+    """Return E[φ̂_i y] where φ̂ is linear in the part of x off the spikes.
+
+    With r_i = ρ_i + β_i (spike and remaining part): Σ_l â_l ĝ_l (ρ^l + l ρ^{l−1} β).
+    """
+    xi = teacher.directions[:, 0]
+    loadings, spread = spike_loadings(law, first_layer, basis)
+    deviation = np.sqrt(xi @ law.gaussian.covariance_times(xi[:, None])[:, 0])
+    scale = law.deviations * deviation
+    spike = loadings @ (np.sqrt(spread) * (basis.T @ xi)) / scale
+    rest = law.gaussian.level * (
+        first_layer @ xi - (first_layer @ basis) @ (basis.T @ xi)
+    ) / scale
+    total = products[0].copy()
+    for degree in range(1, len(products)):
+        total += products[degree] * (spike**degree + degree * spike ** (degree - 1) * rest)
+    return total

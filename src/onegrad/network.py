@@ -1,0 +1,103 @@
+"""The network's first layer: initialisation and the gradient step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onegrad.activations import Activation
+from onegrad.instance import Instance
+from onegrad.randomness import Stream
+
+Floats = NDArray[np.floating]
+
+STEP_ROWS = 1024  # samples per product of the step; fixed, so that sums have one order
+
+
+@dataclass(frozen=True)
+class Layers:
+    """First layer F (k × n) and second layer w (k) of ŷ = wᵀσ(Fx)/√k."""
+
+    first: Floats
+    second: Floats
+
+
+def initialise(instance: Instance) -> Layers:
+    """Return F_ij ~ N(0, 1/Tr Σ) (or rows of norm 1) and w by the problem's rule.
+
+    Row i of F does not depend on the width: wider networks extend narrower ones.
+    """
+    problem, k = instance.problem, instance.problem.width
+    rng = instance.streams.generator(Stream.FIRST_LAYER)
+    first = rng.standard_normal((k, problem.dimension))
+    if problem.network.normalise_rows:
+        first /= np.linalg.norm(first, axis=1, keepdims=True)
+    else:
+        first /= np.sqrt(instance.scales.trace)
+    rng = instance.streams.generator(Stream.SECOND_LAYER)
+    if problem.network.second_layer == "gaussian":
+        second = rng.standard_normal(k) / np.sqrt(k)
+    elif problem.network.second_layer == "sign":
+        second = np.where(rng.random(k) < 0.5, -1.0, 1.0) / np.sqrt(k)
+    else:
+        second = np.full(k, 1 / np.sqrt(k))
+    return Layers(first.astype(instance.dtype, copy=False), second)
+
+
+def step_preactivations(first: Floats, inputs: Floats) -> Iterator[Floats]:
+    """Yield X̃Fᵀ in blocks of STEP_ROWS samples, each (rows × k)."""
+    for start in range(0, len(inputs), STEP_ROWS):
+        yield inputs[start : start + STEP_ROWS] @ first.T
+
+
+def descent_direction(
+    layers: Layers,
+    inputs: Floats,
+    labels: Floats,
+    *,
+    activation: Activation,
+    preactivations: Iterable[Floats] | None = None,
+) -> Floats:
+    """Return G = (1/m̃) [(w rᵀ/√k) ⊙ σ'(FX̃ᵀ)] X̃ with r = ỹ − wᵀσ(FX̃ᵀ)/√k, shape k × n.
+
+    G is minus the gradient of (1/2m̃) Σ r² in F. Samples are streamed in blocks of STEP_ROWS, so
+    memory is O(kn + k·STEP_ROWS); `preactivations` are those blocks when already known.
+    """
+    k, m = len(layers.second), len(labels)
+    dtype = layers.first.dtype
+    scaled = layers.second / np.sqrt(k)
+    total: Floats = np.zeros((0, 0))
+    if preactivations is None:
+        preactivations = step_preactivations(layers.first, inputs)
+    for index, block in enumerate(preactivations):
+        rows = slice(index * STEP_ROWS, index * STEP_ROWS + len(block))
+        value, slope = activation.value_and_derivative(block)
+        residual = labels[rows] - value @ scaled.astype(dtype)
+        slope *= residual[:, None].astype(dtype)
+        part = slope.T @ inputs[rows]
+        total = part if index == 0 else np.add(total, part, out=total)
+    total *= (scaled / m)[:, None].astype(dtype)
+    return total
+
+
+def gradient_step(
+    layers: Layers,
+    inputs: Floats,
+    labels: Floats,
+    *,
+    activation: Activation,
+    learning_rate: float,
+    preactivations: Iterable[Floats] | None = None,
+) -> Floats:
+    """Return F̂ = F + ηG, the first layer after one gradient step."""
+    if learning_rate == 0:
+        return layers.first
+    trained = descent_direction(
+        layers, inputs, labels, activation=activation, preactivations=preactivations
+    )
+    trained *= trained.dtype.type(learning_rate)
+    trained += layers.first
+    return trained

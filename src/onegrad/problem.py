@@ -1,0 +1,217 @@
+"""The problem: one frozen value that holds everything that determines a trial."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Discriminator, PlainValidator, Tag, field_validator, model_validator
+
+from onegrad import activations
+from onegrad.arrays import Array
+from onegrad.data.source import Component, MixtureSource
+from onegrad.data.teacher import ClassLabels, SingleIndex
+from onegrad.scaling import Scaling
+from onegrad.validation import Count, Positive, Value
+
+TEST_FACTOR = 5  # test points per training sample when not said, as in the published code
+
+
+class Network(Value):
+    """A two-layer network ŷ = wᵀσ(Fx)/√k with `width` neurons, or width_ratio × samples.
+
+    `second_layer`: w_i ~ N(0, 1/k), ±1/√k at random, or 1/√k. `normalise_rows` scales the rows
+    of the initial F to norm 1; otherwise F_ij ~ N(0, 1/Tr Σ).
+    """
+
+    width: Count | None = None
+    width_ratio: Positive | None = None
+    activation: str = "relu"
+    second_layer: Literal["gaussian", "sign", "constant"] = "gaussian"
+    normalise_rows: bool = False
+    steps: Literal[1] = 1
+
+    @field_validator("activation")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        return activations.get(name).name
+
+    @model_validator(mode="after")
+    def _one_width(self) -> Network:
+        if self.width is not None and self.width_ratio is not None:
+            raise ValueError(
+                f"width={self.width} and width_ratio={self.width_ratio}: must not be given "
+                "together; remove one"
+            )
+        return self
+
+
+def _ridge(value: Any) -> float | tuple[float, ...]:
+    try:
+        numbers = [float(v) for v in np.atleast_1d(np.asarray(value, dtype=float)).ravel()]
+    except (TypeError, ValueError):
+        raise ValueError("must be a number or a list of numbers; correct it") from None
+    if not numbers or not all(np.isfinite(v) and v > 0 for v in numbers):
+        raise ValueError("must be finite and greater than 0; raise it")
+    return numbers[0] if np.ndim(value) == 0 else tuple(numbers)
+
+
+def _teacher_kind(value: Any) -> str:
+    kind = value.get("kind", "index") if isinstance(value, dict) else getattr(value, "kind", "index")
+    return str(kind)
+
+
+TeacherField = Annotated[
+    Annotated[SingleIndex, Tag("index")] | Annotated[ClassLabels, Tag("labels")],
+    Discriminator(_teacher_kind),
+]
+
+
+class Problem(Value):
+    """Data source, teacher, network, scalings and sizes: everything that determines a trial.
+
+    `redraw`: what changes from trial to trial, "all" or "network" (F, w and model noise only, as
+    in most published panels). `test`: "exact" integrates the test error over the mixture,
+    "sampled" uses `test_samples` points. `precision`: "float64", or "mixed" for products in
+    single precision with Gram matrix and solve in double.
+    """
+
+    dimension: Count = 1000
+    samples: Count = 1000
+    step_samples: Count | None = None
+    test_samples: Count | None = None
+    ridge: Annotated[float | tuple[float, ...], PlainValidator(_ridge)] = 1e-4
+    redraw: Literal["all", "network"] = "all"
+    test: Literal["exact", "sampled"] = "exact"
+    precision: Literal["float64", "mixed"] = "float64"
+    scaling: Scaling = Scaling()
+    data: MixtureSource = MixtureSource()
+    teacher: TeacherField = SingleIndex()
+    network: Network = Network()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _label_two_classes(cls, fields: Any) -> Any:
+        """Give two unlabelled components the labels +1 and −1 when the teacher reads labels."""
+        if not isinstance(fields, dict) or _teacher_kind(fields.get("teacher", {})) != "labels":
+            return fields
+        data = fields.get("data", {})
+        source = data if isinstance(data, MixtureSource) else MixtureSource(**data)
+        if len(source.components) == 2 and all(c.label is None for c in source.components):
+            labelled = tuple(
+                c.model_copy(update={"label": label})
+                for c, label in zip(source.components, (1.0, -1.0), strict=True)
+            )
+            return {**fields, "data": source.model_copy(update={"components": labelled})}
+        return fields
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Problem:
+        self.data.check_dimension(self.dimension)
+        if isinstance(self.teacher, ClassLabels):
+            for index, c in enumerate(self.data.components):
+                if c.label is None:
+                    raise ValueError(
+                        f"data.components.{index}.label: missing; the teacher reads a label per "
+                        "component, add it"
+                    )
+        elif isinstance(self.teacher.direction, Array):
+            if self.teacher.direction.shape != (self.dimension,):
+                raise ValueError(
+                    f"teacher.direction: has length {self.teacher.direction.shape[0]}, must have "
+                    f"dimension={self.dimension}; change one of them"
+                )
+        elif self.teacher.direction == "spikes" and not any(
+            c.rank and c.weight for c in self.data.components
+        ):
+            raise ValueError(
+                'teacher.direction="spikes": the mixture has no spikes; raise a rank or choose '
+                '"random"'
+            )
+        if self.width < 1:
+            raise ValueError(
+                f"network.width_ratio={self.network.width_ratio}: gives no neuron with "
+                f"{self.samples} samples; raise it"
+            )
+        return self
+
+    @property
+    def width(self) -> int:
+        """k, the number of neurons."""
+        if self.network.width is not None:
+            return self.network.width
+        ratio = 1.0 if self.network.width_ratio is None else self.network.width_ratio
+        return round(ratio * self.samples)
+
+    @property
+    def step_size(self) -> int:
+        """m̃, the samples of the gradient step (as many as for the readout unless said)."""
+        return self.samples if self.step_samples is None else self.step_samples
+
+    @property
+    def test_size(self) -> int:
+        """Test points when sampled: five per training sample unless said."""
+        return TEST_FACTOR * self.samples if self.test_samples is None else self.test_samples
+
+    @property
+    def ridges(self) -> tuple[float, ...]:
+        """The penalties λ as a tuple."""
+        return self.ridge if isinstance(self.ridge, tuple) else (self.ridge,)
+
+    @property
+    def binary(self) -> bool:
+        """Whether labels are ±1, so that a misclassification rate is defined."""
+        labels = {c.label for c in self.data.components if c.weight > 0}
+        return isinstance(self.teacher, ClassLabels) and labels <= {1.0, -1.0}
+
+    def replace(self, **changes: Any) -> Problem:
+        """Return a checked copy; "network__activation" reaches into a nested value."""
+        fields = {name: getattr(self, name) for name in type(self).model_fields}
+        for key, value in changes.items():
+            outer, _, inner = key.partition("__")
+            if inner:
+                held = fields[outer]
+                parts = {n: getattr(held, n) for n in type(held).model_fields}
+                fields[outer] = type(held)(**{**parts, inner: value})
+            else:
+                fields[outer] = value
+        return type(self)(**fields)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, unset fields left out; large arrays by shape and digest."""
+        return _plain(self.model_dump())
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the canonical description, array contents included."""
+        text = json.dumps(self.to_dict(), sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    @classmethod
+    def load(cls, path: str | Path) -> Problem:
+        """Return the problem in a TOML file; arrays come from the `.npz` beside it."""
+        from onegrad.problem_file import read_problem
+
+        return read_problem(Path(path))
+
+    def save(self, path: str | Path) -> None:
+        """Write the problem to a TOML file, large arrays to an `.npz` of the same name."""
+        from onegrad.problem_file import write_problem
+
+        write_problem(self, Path(path))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {k: _plain(v) for k, v in value.items() if v is not None}
+    if isinstance(value, tuple | list):
+        return [_plain(v) for v in value]
+    if isinstance(value, Array):
+        return {"shape": list(value.shape), "digest": value.digest}
+    return value
+
+
+__all__ = ["ClassLabels", "Component", "MixtureSource", "Network", "Problem", "SingleIndex"]

@@ -1,0 +1,133 @@
+"""Checked field types and one-line error messages: field, value, rule, remedy."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Strict,
+    ValidationError,
+)
+
+
+class InvalidInput(ValueError):
+    """An input that breaks a rule; the message is one line that names the remedy."""
+
+
+class Value(BaseModel):
+    """Base of all descriptions: frozen, and a misspelt field is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def __init__(self, **fields: Any) -> None:
+        try:
+            super().__init__(**fields)
+        except ValidationError as error:
+            raise InvalidInput(one_line(error, known_fields(type(self)))) from None
+
+
+def known_fields(model: type[BaseModel]) -> list[str]:
+    """Return every field name of `model` and of the models nested in it."""
+    names: list[str] = []
+    todo: list[Any] = [model]
+    while todo:
+        kind = todo.pop()
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            for name, field in kind.model_fields.items():
+                names.append(name)
+                todo.append(field.annotation)
+        else:
+            todo.extend(getattr(kind, "__args__", ()))
+    return names
+
+
+def one_line(error: ValidationError, known: list[str]) -> str:
+    """Return the first problem of `error` as «field=value: rule; remedy»."""
+    problems = error.errors()
+    # Rules of ours say more than a type mismatch in some branch of a union.
+    first = next((p for p in problems if p["type"] == "value_error"), problems[0])
+    tags = {"mixture", "index", "labels", "Array"}
+    path = ".".join(
+        str(part)
+        for part in first["loc"]
+        if part not in tags and not str(part).startswith(("function-", "tuple[", "literal["))
+    )
+    path = path.removesuffix(".float").removesuffix(".str").removesuffix(".int")
+    if first["type"] == "extra_forbidden":
+        name = str(first["loc"][-1])
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else "remove it"
+        return f"{path}={shown(first['input'])}: no such field; {hint}"
+    if first["type"] == "missing":
+        return f"{path}: missing; give it a value"
+    if first["type"] == "union_tag_invalid":
+        tag = first["input"].get("kind") if isinstance(first["input"], dict) else first["input"]
+        expected = first.get("ctx", {}).get("expected_tags", "")
+        return f"{path}.kind={shown(tag)}: must be one of {expected}; choose one"
+    message = first["msg"].removeprefix("Value error, ")
+    message = message[0].lower() + message[1:]
+    if path and not message.startswith(path):
+        message = f"{path}={shown(first['input'])}: {message}"
+    if first["type"] != "value_error":
+        message += "; change it"
+    return message
+
+
+def shown(value: object) -> str:
+    """Return a short text for a value in a message."""
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _finite(value: float) -> float:
+    if not np.isfinite(value):
+        raise ValueError("must be a finite number; replace it")
+    return value
+
+
+def _positive(value: float) -> float:
+    if value <= 0:
+        raise ValueError("must be greater than 0; raise it")
+    return value
+
+
+def _at_least_zero(value: float) -> float:
+    if value < 0:
+        raise ValueError("must be at least 0; raise it")
+    return value
+
+
+def _at_least_one(value: int) -> int:
+    if value < 1:
+        raise ValueError("must be a whole number of at least 1; raise it")
+    return value
+
+
+def _unit(value: float) -> float:
+    if not 0 <= value <= 1:
+        raise ValueError(f"must lie in [0, 1]; {'lower' if value > 1 else 'raise'} it")
+    return value
+
+
+def _cosine(value: float) -> float:
+    if not -1 <= value <= 1:
+        raise ValueError("must lie in [-1, 1], it is a cosine; bring it into that range")
+    return value
+
+
+Real = Annotated[float, Strict(), BeforeValidator(_plain), AfterValidator(_finite)]
+Positive = Annotated[Real, AfterValidator(_positive)]
+NonNegative = Annotated[Real, AfterValidator(_at_least_zero)]
+Unit = Annotated[Real, AfterValidator(_unit)]
+Cosine = Annotated[Real, AfterValidator(_cosine)]
+Count = Annotated[int, Strict(), BeforeValidator(_plain), AfterValidator(_at_least_one)]
