@@ -146,8 +146,8 @@ def names() -> list[str]:
     return [*_BUILT_IN, *_REGISTERED]
 
 
-def get(name: str) -> Activation:
-    """Return the activation of this name."""
+def get(name: str, *, field: str = "activation") -> Activation:
+    """Return the activation of this name; `field` is what an error message calls it."""
     key = _ALIASES.get(name.lower(), name.lower())
     if key in _BUILT_IN:
         return _BUILT_IN[key]
@@ -159,7 +159,7 @@ def get(name: str) -> Activation:
     near = difflib.get_close_matches(key, names(), n=1)
     hint = f"did you mean {near[0]!r}?" if near else "choose one, or register your own"
     known = ", ".join([*names(), "hermite:DEGREE"])
-    raise InvalidInput(f"must be one of {known}; {hint}")
+    raise InvalidInput(f"{field}={name!r}: must be one of {known}; {hint}")
 
 
 def register(

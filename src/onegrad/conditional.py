@@ -19,7 +19,7 @@ from scipy.sparse.linalg import svds
 
 from onegrad.activations import Activation
 from onegrad.data.mixture import Mixture
-from onegrad.equivalents import NetworkMap
+from onegrad.equivalents import NetworkMap, Normals
 from onegrad.expectations import SMALLEST_DEVIATION
 from onegrad.laws import Law
 from onegrad.local import LocalExpectations
@@ -57,7 +57,7 @@ class ConditionalMap:
         preactivations: Floats,
         coordinates: Floats | None,
         component: int,
-        rng: np.random.Generator,
+        rng: Normals,
     ) -> Floats:
         """Return φ̂ with fresh g_1, g_2 for every sample."""
         mean, quadratic, spread = self._parts(preactivations, coordinates, component)

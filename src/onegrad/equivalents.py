@@ -19,9 +19,17 @@ from onegrad.activations import Activation
 from onegrad.expectations import hermite_coefficients, second_moment
 from onegrad.hermite import HermiteExpansion
 from onegrad.laws import Law
+from onegrad.polynomials import polynomial_coefficients
 from onegrad.validation import InvalidInput
 
 Floats = NDArray[np.floating]
+
+
+class Normals(Protocol):
+    """What a model draws its noise from: a numpy Generator, or one whose draws are kept."""
+
+    def standard_normal(self, size: tuple[int, ...]) -> Floats:
+        """Return independent standard normals, not to be written to."""
 
 
 class FeatureMap(Protocol):
@@ -47,7 +55,7 @@ class FeatureMap(Protocol):
         preactivations: Floats,
         coordinates: Floats | None,
         component: int,
-        rng: np.random.Generator,
+        rng: Normals,
     ) -> Floats:
         """Return features with their noise, for training."""
 
@@ -85,7 +93,7 @@ class NetworkMap:
         preactivations: Floats,
         coordinates: Floats | None,
         component: int,
-        rng: np.random.Generator,
+        rng: Normals,
     ) -> Floats:
         """Return σ(u)."""
         return self.activation(preactivations)
@@ -123,11 +131,6 @@ class HermiteMap:
         """D."""
         return self.expansion.degree
 
-    @property
-    def polynomial(self) -> Activation:
-        """The polynomial part as a function, for expectations."""
-        return Activation("polynomial", self.expansion, np.zeros_like)
-
     def basis(self, component: int) -> Floats | None:
         """No spike coordinates are needed."""
         return None
@@ -137,14 +140,13 @@ class HermiteMap:
         preactivations: Floats,
         coordinates: Floats | None,
         component: int,
-        rng: np.random.Generator,
+        rng: Normals,
     ) -> Floats:
         """Return the polynomial of u plus h* z."""
         values = self.expansion(preactivations)
-        noise = rng.standard_normal(values.shape)
-        noise *= np.sqrt(self.noise_variance)
-        noise += values
-        return noise
+        noisy = rng.standard_normal(values.shape) * np.sqrt(self.noise_variance)
+        noisy += values
+        return noisy
 
     def predictions(
         self, preactivations: Floats, coordinates: Floats | None, component: int, weights: Floats
@@ -159,8 +161,8 @@ class HermiteMap:
         """Return E[P(m + s z) H_l(z)]/√l!, zero beyond the degree."""
         kept = min(order, self.expansion.degree)
         out = np.zeros((order + 1, len(law.means)))
-        out[: kept + 1] = hermite_coefficients(
-            self.polynomial, law.means, law.deviations, order=kept
+        out[: kept + 1] = polynomial_coefficients(
+            self.expansion.powers, law.means, law.deviations, kept
         )
         return out
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from onegrad.activations import Activation
 from onegrad.closed_forms import normal_density
+from onegrad.interpolation import interpolate
 from onegrad.polynomials import orthonormal_hermite
 
 Floats = NDArray[np.floating]
@@ -51,6 +52,23 @@ def _integrate(
     activation: Activation, means: Floats, deviations: Floats, order: int, *, squared: bool
 ) -> Floats:
     m, s = means.ravel(), deviations.ravel()
+    if m.size > _BLOCK and np.all(m == m[0]):
+        # One mean for all: the expectations are analytic in s, a few values give the rest.
+        values = interpolate(
+            lambda nodes: _quadrature(
+                activation, np.full_like(nodes, m[0]), nodes, order, squared=squared
+            ),
+            s,
+            tolerance=1e-13,
+        )
+        if values is not None:
+            return values.reshape(order + 1, *means.shape)
+    return _quadrature(activation, m, s, order, squared=squared).reshape(order + 1, *means.shape)
+
+
+def _quadrature(
+    activation: Activation, m: Floats, s: Floats, order: int, *, squared: bool
+) -> Floats:
     out = np.empty((order + 1, m.size))
     rule = _split_rule if activation.kinks else _trapezoid_rule
     for start in range(0, m.size, _BLOCK):
@@ -65,7 +83,7 @@ def _integrate(
             out[:, part] = np.einsum(
                 "lij,ij->li", orthonormal_hermite(nodes, order), values * weights
             )
-    return out.reshape(order + 1, *means.shape)
+    return out
 
 
 def _trapezoid_rule(

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from onegrad.activations import Activation
 from onegrad.expectations import hermite_coefficients, second_moment
+from onegrad.interpolation import chebyshev_points, chebyshev_transform, clenshaw, to_unit
 
 Floats = NDArray[np.floating]
 
@@ -42,7 +43,7 @@ class LocalExpectations:
         high = float(np.max(centre + REACH * reach)) + 1e-3
         ends = float(deviations.min()) * (1 - 1e-9), float(deviations.max()) * (1 + 1e-9) + 1e-12
         table = _fit(activation, (low, high), ends)
-        across = chebyshev.chebvander(_to_unit(deviations, ends), table.shape[2] - 1)
+        across = chebyshev.chebvander(to_unit(deviations, ends), table.shape[2] - 1)
         return cls(activation, deviations, (low, high), table @ across.T)
 
     def __call__(self, means: Floats) -> tuple[Floats, Floats]:
@@ -52,14 +53,9 @@ class LocalExpectations:
                 hermite_coefficients(self.activation, means, self.deviations, order=2),
                 second_moment(self.activation, means, self.deviations),
             )
-        points = np.clip(_to_unit(means, self.interval), -1, 1)
-        values = np.stack([_clenshaw(points, coefficients) for coefficients in self.series])
+        points = np.clip(to_unit(means, self.interval), -1, 1)
+        values = np.stack([clenshaw(points, coefficients) for coefficients in self.series])
         return values[:3], values[3]
-
-
-def _to_unit(values: Floats, interval: tuple[float, float]) -> Floats:
-    low, high = interval
-    return (2 * values - (low + high)) / (high - low)
 
 
 def _fit(
@@ -68,8 +64,8 @@ def _fit(
     """Return (4, nodes_m, nodes_s) Chebyshev coefficients, refined until both tails vanish."""
     nodes_m, nodes_s = 32, 6
     while True:
-        grid_m = _points(nodes_m, means)
-        grid_s = _points(nodes_s, deviations)
+        grid_m = chebyshev_points(nodes_m, means)
+        grid_s = chebyshev_points(nodes_s, deviations)
         m, s = np.meshgrid(grid_m, grid_s, indexing="ij")
         values = np.concatenate(
             [
@@ -78,7 +74,7 @@ def _fit(
             ]
         )
         table = np.einsum(
-            "pa,fab,qb->fpq", _transform(nodes_m), values, _transform(nodes_s), optimize=True
+            "pa,fab,qb->fpq", chebyshev_transform(nodes_m), values, chebyshev_transform(nodes_s), optimize=True
         )
         size = np.abs(table).max()
         rough_m = np.abs(table[:, -2:, :]).max() > TOLERANCE * size
@@ -91,30 +87,3 @@ def _fit(
                 "name its kinks when registering it"
             )
         nodes_m, nodes_s = nodes_m * (2 if rough_m else 1), nodes_s * (2 if rough_s else 1)
-
-
-def _points(count: int, interval: tuple[float, float]) -> Floats:
-    low, high = interval
-    unit = np.cos(np.pi * (np.arange(count) + 0.5) / count)
-    return (low + high) / 2 + (high - low) / 2 * unit
-
-
-def _transform(count: int) -> Floats:
-    """Return the matrix from values at Chebyshev points to Chebyshev coefficients."""
-    unit = np.cos(np.pi * (np.arange(count) + 0.5) / count)
-    matrix = chebyshev.chebvander(unit, count - 1).T * (2 / count)
-    matrix[0] /= 2
-    return matrix
-
-
-def _clenshaw(points: Floats, coefficients: Floats) -> Floats:
-    """Return Σ_p c_p T_p(points), one column of coefficients per column of points."""
-    twice = 2 * points
-    current, previous = np.zeros_like(points), np.zeros_like(points)
-    for row in coefficients[:0:-1]:
-        following = twice * current
-        following -= previous
-        following += row
-        current, previous = following, current
-    value: Floats = points * current - previous + coefficients[0]
-    return value

@@ -87,8 +87,10 @@ def label_moments(
     ]
     basis = feature_map.basis(law.component)
     if basis is None:
-        powers = correlation ** np.arange(order + 1)[:, None]
-        return np.sum(products * powers, axis=0)
+        total: Floats = products[order].copy()
+        for degree in range(order - 1, -1, -1):  # Horner in the correlation
+            total = total * correlation + products[degree]
+        return total
     return _label_moments_linear_off_spikes(law, first_layer, teacher, basis, products)
 
 

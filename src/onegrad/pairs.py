@@ -2,6 +2,8 @@
 
 The correlations R of one block of neurons with another come from one product of rows of F̂, which
 all models and components share; spikes enter as low-rank corrections. Nothing k×k is stored.
+R is rounded to single precision here, in every mode: it only enters as R² and higher powers, and
+moves a test error by about 1e−8 of itself, below the series' own tolerance.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ Floats = NDArray[np.floating]
 ROWS, COLUMNS = 256, 512
 FIRST_ORDERS, MOST_ORDERS = 32, 200
 CLOSED_FORM_FROM = 20  # orders from which a closed form is cheaper than the series
-TOLERANCE = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-7}
+TOLERANCE = 1e-8  # of the largest E φ², per pair
 
 
 @dataclass(frozen=True)
@@ -42,20 +44,18 @@ def spike_loadings(law: Law, first_layer: Floats, basis: Floats) -> tuple[Floats
 def pair_sums(first_layer: Floats, sums: Sequence[PairSum]) -> list[Floats]:
     """Return Σ_{i≠j} ŵ_i ŵ_j (E[φ_i φ_j] − degrees 0 and 1) for each item, one per penalty."""
     k = len(first_layer)
-    dtype = first_layer.dtype
     # Rows are scaled by the largest deviation over components, so that no power overflows.
     reference = np.max([item.law.deviations for item in sums], axis=0)
+    scaled = np.divide(first_layer, reference[:, None], dtype=np.float32, casting="same_kind")
     series = [_Series(item, first_layer, reference) for item in sums]
     by_law: dict[int, list[_Series]] = {}
     for one in series:
         by_law.setdefault(one.law.component, []).append(one)
     for top in range(0, k, ROWS):
         rows = slice(top, min(top + ROWS, k))
-        left = first_layer[rows] / reference[rows, None].astype(dtype)
         for start in range(top, k, COLUMNS):
             columns = slice(start, min(start + COLUMNS, k))
-            right = first_layer[columns] / reference[columns, None].astype(dtype)
-            product = left @ right.T
+            product = scaled[rows] @ scaled[columns].T
             overlap = _keep_pairs_once(product, top, start)
             for group in by_law.values():
                 _add_block(group, product, rows, columns, overlap)
@@ -98,9 +98,10 @@ def _add_block(
 def _spiked(
     product: Floats, level: float, spikes: Floats, rows: slice, columns: slice
 ) -> Floats:
-    covariance = product * product.dtype.type(level)
-    if spikes.shape[1]:
-        covariance += spikes[rows] @ spikes[columns].T
+    if not spikes.shape[1]:
+        return product * np.float32(level)
+    covariance: Floats = spikes[rows] @ spikes[columns].T
+    covariance += product if level == 1 else product * np.float32(level)
     return covariance
 
 
@@ -132,18 +133,16 @@ class _Series:
 
     def __init__(self, item: PairSum, first_layer: Floats, reference: Floats) -> None:
         self.item, self.law = item, item.law
-        self.dtype = first_layer.dtype
-        self.tolerance = TOLERANCE[self.dtype]
         self.total = np.zeros(item.weights.shape[1])
         self.truncated = 0.0
         self.ratio = reference / self.law.deviations
         self.bound_ratio = float(np.max(self.ratio)) ** 2
-        self.spikes = (self.law.loadings / reference[:, None]).astype(self.dtype)
+        self.spikes = (self.law.loadings / reference[:, None]).astype(np.float32)
         basis = item.feature_map.basis(self.law.component)
         self.basis_loadings: Floats | None = None
         if basis is not None:
             loadings, _ = spike_loadings(self.law, first_layer.astype(float, copy=False), basis)
-            self.basis_loadings = (loadings / reference[:, None]).astype(self.dtype)
+            self.basis_loadings = (loadings / reference[:, None]).astype(np.float32)
         pair = item.feature_map.pair_activation
         self.pair = pair.pair if pair is not None else None
         self.has_closed_form = self.pair is not None and self.law.centred
@@ -160,7 +159,7 @@ class _Series:
         powers = np.arange(self.orders + 1)[:, None]
         scaled = raw * self.ratio**powers
         weighted = scaled[:, :, None] * self.item.weights
-        self.weighted = weighted.astype(self.dtype)
+        self.weighted = weighted.astype(np.float32)
 
     def active(self, orders: int) -> list[int]:
         """Return the degrees from 2 to `orders` whose coefficients do not vanish."""
@@ -171,7 +170,7 @@ class _Series:
         r = min(largest * self.bound_ratio, 1.0)
         while True:
             bounds = r ** np.arange(self.orders + 1) * self.tail
-            enough = np.flatnonzero(bounds < self.tolerance)
+            enough = np.flatnonzero(bounds < TOLERANCE)
             if len(enough):
                 return max(int(enough[0]) - 1, 1)
             finite = self.item.feature_map.degree is not None

@@ -44,3 +44,13 @@ def horner(powers: Floats, points: Floats) -> Floats:
         out *= points
         out += kind(coefficient)
     return out
+
+
+def polynomial_coefficients(
+    powers: Floats, means: Floats, deviations: Floats, order: int
+) -> Floats:
+    """Return E[P(m + s z) H_l(z)]/√l! for l ≤ order, exact by Gauss–Hermite quadrature."""
+    nodes, weights = hermite_e.hermegauss((len(powers) + order) // 2 + 1)
+    values = horner(powers, means[..., None] + deviations[..., None] * nodes)
+    weighted = orthonormal_hermite(nodes, order) * (weights / np.sqrt(2 * np.pi))
+    return np.moveaxis(values @ weighted.T, -1, 0)

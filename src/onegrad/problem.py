@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Discriminator, PlainValidator, Tag, field_validator, model_validator
@@ -27,6 +27,11 @@ class Network(Value):
     of the initial F to norm 1; otherwise F_ij ~ N(0, 1/Tr Σ).
     """
 
+    rivals: ClassVar[dict[str, tuple[str, ...]]] = {
+        "width": ("width_ratio",),
+        "width_ratio": ("width",),
+    }
+
     width: Count | None = None
     width_ratio: Positive | None = None
     activation: str = "relu"
@@ -38,6 +43,16 @@ class Network(Value):
     @classmethod
     def _known(cls, name: str) -> str:
         return activations.get(name).name
+
+    @model_validator(mode="before")
+    @classmethod
+    def _default_width(cls, fields: Any) -> Any:
+        """Write the default ratio out, so that a saved problem says what it used."""
+        if isinstance(fields, dict) and all(
+            fields.get(name) is None for name in ("width", "width_ratio")
+        ):
+            return {**fields, "width_ratio": 1.0}
+        return fields
 
     @model_validator(mode="after")
     def _one_width(self) -> Network:
@@ -143,8 +158,7 @@ class Problem(Value):
         """k, the number of neurons."""
         if self.network.width is not None:
             return self.network.width
-        ratio = 1.0 if self.network.width_ratio is None else self.network.width_ratio
-        return round(ratio * self.samples)
+        return round((self.network.width_ratio or 0.0) * self.samples)
 
     @property
     def step_size(self) -> int:
@@ -168,13 +182,17 @@ class Problem(Value):
         return isinstance(self.teacher, ClassLabels) and labels <= {1.0, -1.0}
 
     def replace(self, **changes: Any) -> Problem:
-        """Return a checked copy; "network__activation" reaches into a nested value."""
+        """Return a checked copy; `network__activation=…` reaches into a nested value.
+
+        A field that excludes others replaces them: `network__width` drops the width ratio.
+        """
         fields = {name: getattr(self, name) for name in type(self).model_fields}
         for key, value in changes.items():
             outer, _, inner = key.partition("__")
             if inner:
                 held = fields[outer]
-                parts = {n: getattr(held, n) for n in type(held).model_fields}
+                dropped = held.rivals.get(inner, ())
+                parts = {n: getattr(held, n) for n in type(held).model_fields if n not in dropped}
                 fields[outer] = type(held)(**{**parts, inner: value})
             else:
                 fields[outer] = value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import log, sqrt
+from typing import Any, ClassVar
 
 from pydantic import model_validator
 
@@ -21,6 +22,13 @@ class Scaling(Value):
     b = √(n s²/Tr Σ); `degree_cap` bounds the default Hermite degree.
     """
 
+    rivals: ClassVar[dict[str, tuple[str, ...]]] = {
+        "strength": ("learning_rate", "spread"),
+        "weighting": ("learning_rate", "spread"),
+        "learning_rate": ("strength", "weighting"),
+        "spread": ("strength", "weighting"),
+    }
+
     strength: Unit | None = None
     weighting: Unit | None = None
     learning_rate: NonNegative | None = None
@@ -29,6 +37,17 @@ class Scaling(Value):
     trace: Positive | None = None
     norm: Positive | None = None
     bulk_deviation: Positive | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _defaults(cls, fields: Any) -> Any:
+        """Write the default exponents out, so that a saved problem says what it used."""
+        if isinstance(fields, dict) and not any(
+            fields.get(name) is not None for name in ("learning_rate", "spread")
+        ):
+            given = {name: value for name, value in fields.items() if value is not None}
+            return {"strength": DEFAULT_STRENGTH, "weighting": DEFAULT_WEIGHTING, **given}
+        return fields
 
     @model_validator(mode="after")
     def _one_way(self) -> Scaling:
@@ -47,21 +66,11 @@ class Scaling(Value):
             )
         return self
 
-    def exponents(self) -> tuple[float, float] | None:
-        """Return (β, α), the defaults filled in; None when η and θ were given."""
-        if self.learning_rate is not None:
-            return None
-        strength = DEFAULT_STRENGTH if self.strength is None else self.strength
-        weighting = DEFAULT_WEIGHTING if self.weighting is None else self.weighting
-        return strength, weighting
-
     def rate_and_spread(self, dimension: int) -> tuple[float, float]:
         """Return (η, θ)."""
         if self.learning_rate is not None and self.spread is not None:
             return self.learning_rate, self.spread
-        exponents = self.exponents()
-        assert exponents is not None
-        beta, alpha = exponents
+        beta, alpha = self.strength or 0.0, self.weighting or 0.0
         return float(dimension) ** (beta * alpha), float(dimension) ** (beta * (1 - alpha))
 
 
@@ -90,9 +99,8 @@ def resolve_scales(scaling: Scaling, mixture: Mixture, *, normalised_rows: bool)
     norm = mixture.norm if scaling.norm is None else scaling.norm
     row = 1.0 if normalised_rows else n / trace
     b = sqrt(row * mixture.level) if scaling.bulk_deviation is None else scaling.bulk_deviation
-    exponents = scaling.exponents()
-    if exponents is not None:
-        strength = exponents[0]
+    if scaling.strength is not None:
+        strength = scaling.strength
     else:
         strength = log(rate * norm) / log(n) if rate > 0 and n > 1 else 0.0
     degree = theorem_degree(strength, cap=scaling.degree_cap)

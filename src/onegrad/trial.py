@@ -13,7 +13,7 @@ from scipy.special import ndtr
 from onegrad import activations
 from onegrad.conditional import conditional_map
 from onegrad.data.mixture import GRANULE
-from onegrad.equivalents import FeatureMap, HermiteMap, Model, NetworkMap, parse_model
+from onegrad.equivalents import FeatureMap, HermiteMap, Model, NetworkMap, Normals, parse_model
 from onegrad.hermite import expand
 from onegrad.instance import Batch, Instance, draw
 from onegrad.moments import exact_test_mse
@@ -47,6 +47,22 @@ class Shared:
         return value
 
 
+@dataclass
+class Replayed:
+    """Standard normals of one stream, kept for the next problem that draws the same."""
+
+    shared: Shared
+    rng: np.random.Generator
+    key: Hashable
+    calls: int = 0
+
+    def standard_normal(self, size: tuple[int, ...]) -> Floats:
+        """Return what the generator would at this call."""
+        self.calls += 1
+        kind = f"normals {self.key} {self.calls}"
+        return self.shared.get(kind, size, lambda: self.rng.standard_normal(size))
+
+
 def resolve_models(problem: Problem, names: Sequence[str], *, seed: int = 0) -> list[Model]:
     """Return the models by name; the default Hermite degree is that of the seed's trial 0."""
     degree = draw(problem, seed=seed).scales.degree
@@ -74,7 +90,7 @@ def run_trial(
         if not chosen:
             continue
         maps = {key: feature_map(m, instance, layers, trained) for key, m in chosen.items()}
-        fits = _fit_all(instance, batch, matrix, maps)
+        fits = _fit_all(instance, batch, matrix, maps, shared)
         errors = test_errors(instance, matrix, maps, fits)
         for model in models:
             if model.first_layer == which:
@@ -101,15 +117,18 @@ def feature_map(model: Model, instance: Instance, layers: Layers, trained: Float
 
 
 def features(
-    feature_map: FeatureMap, batch: Batch, preactivations: Floats, rng: np.random.Generator
+    feature_map: FeatureMap, batch: Batch, preactivations: Floats, rng: Normals
 ) -> Floats:
-    """Return the features of a batch, component by component."""
+    """Return the features of a batch, component by component where the model tells them apart."""
+    blocks = list(batch.components())
+    if feature_map.basis(blocks[0][0]) is None:
+        return feature_map.features(preactivations, None, blocks[0][0], rng)
     parts = []
-    for component, rows in batch.components():
+    for component, rows in blocks:
         basis = feature_map.basis(component)
-        coordinates = None if basis is None else batch.inputs[rows] @ basis
+        coordinates = batch.inputs[rows] @ basis
         parts.append(feature_map.features(preactivations[rows], coordinates, component, rng))
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+    return np.concatenate(parts)
 
 
 def test_errors(
@@ -215,13 +234,19 @@ def _first_layers(instance: Instance, shared: Shared | None) -> tuple[Layers, Fl
 
 
 def _fit_all(
-    instance: Instance, batch: Batch, first_layer: Floats, maps: dict[str, FeatureMap]
+    instance: Instance,
+    batch: Batch,
+    first_layer: Floats,
+    maps: dict[str, FeatureMap],
+    shared: Shared | None,
 ) -> dict[str, Readout]:
     """Return every model's readout from one product of inputs and first layer."""
     preactivations = batch.inputs @ first_layer.T
     fits = {}
     for key, one in maps.items():
-        rng = instance.streams.generator(Stream.MODEL_NOISE, key)
+        rng: Normals = instance.streams.generator(Stream.MODEL_NOISE, key)
+        if shared is not None:
+            rng = Replayed(shared, rng, (instance.streams.key(Stream.MODEL_NOISE), key))
         phi = features(one, batch, preactivations, rng)
         fits[key] = fit_readout(phi, batch.labels, ridge=instance.problem.ridges)
     return fits

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import (
@@ -24,6 +24,9 @@ class Value(BaseModel):
     """Base of all descriptions: frozen, and a misspelt field is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    # Fields that exclude others: whoever sets one of them drops the others first.
+    rivals: ClassVar[dict[str, tuple[str, ...]]] = {}
 
     def __init__(self, **fields: Any) -> None:
         try:
@@ -71,12 +74,15 @@ def one_line(error: ValidationError, known: list[str]) -> str:
         expected = first.get("ctx", {}).get("expected_tags", "")
         return f"{path}.kind={shown(tag)}: must be one of {expected}; choose one"
     message = first["msg"].removeprefix("Value error, ")
+    if isinstance(first.get("ctx", {}).get("error"), InvalidInput):
+        # A nested value has named its own field: the path leads to it.
+        if path and message.startswith(f"{str(first['loc'][-1])}="):
+            path = path.rpartition(".")[0]
+        return f"{path}.{message}" if path else message
     message = message[0].lower() + message[1:]
-    if path and not message.startswith(path):
-        message = f"{path}={shown(first['input'])}: {message}"
     if first["type"] != "value_error":
         message += "; change it"
-    return message
+    return f"{path}={shown(first['input'])}: {message}" if path else message
 
 
 def shown(value: object) -> str:

@@ -127,7 +127,7 @@ class SingleIndex(Value):
     @field_validator("link")
     @classmethod
     def _known(cls, name: str) -> str:
-        return activations.get(name).name
+        return activations.get(name, field="link").name
 
     def draw(self, mixture: Mixture, norm: float, rng: np.random.Generator) -> Teacher:
         """Return a teacher with ξ drawn; `norm` is ‖Σ‖."""

@@ -1,0 +1,110 @@
+"""The command line: parse, call one public function, format. Heavy imports come late."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from onegrad import __version__
+from onegrad.options import problem_options
+
+DEFAULT_MODELS = "network,hermite"
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="onegrad")
+def cli() -> None:
+    """Two-layer networks after one gradient step, beside their equivalent models."""
+
+
+@cli.command()
+@problem_options
+@click.option("--models", default=DEFAULT_MODELS, show_default=True, metavar="NAMES",
+              help="Comma list: network, hermite, hermite:DEGREE, linear, conditional, untrained.")
+@click.option("--trials", type=int, help="Number of trials.  [default: 8]")
+@click.option("--target-stderr", type=float, metavar="FRACTION",
+              help="Run until test_mse is known to this relative standard error.")
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--workers", type=int, default=1, show_default=True,
+              help="Processes, one BLAS thread each; the numbers do not depend on it.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--print-toml", is_flag=True, help="Print the problem as TOML and stop.")
+def simulate(
+    problem_file: str | None,
+    models: str,
+    trials: int | None,
+    target_stderr: float | None,
+    seed: int,
+    workers: int,
+    as_json: bool,
+    print_toml: bool,
+    **changes: Any,
+) -> None:
+    """Train the network and its equivalent models; print their errors with standard errors.
+
+    The problem comes from PROBLEM.toml, from the options, or both: options win.
+    """
+    from onegrad.options import build_problem
+    from onegrad.report import TrialProgress, print_table
+    from onegrad.simulation import simulate as run
+
+    problem = build_problem(None if problem_file is None else Path(problem_file), changes)
+    if print_toml:
+        from onegrad.problem_file import printed
+
+        click.echo(printed(problem), nl=False)
+        return
+    names = [name for name in models.split(",") if name.strip()]
+    with TrialProgress() as progress:
+        errors = run(
+            problem,
+            names,
+            trials=trials,
+            target_stderr=target_stderr,
+            seed=seed,
+            workers=workers,
+            progress=progress.update,
+        )
+    if as_json:
+        click.echo(json.dumps(errors.to_dict(), allow_nan=False))
+    else:
+        print_table(errors)
+
+
+def main() -> None:
+    """Run the command line: errors are one line on stderr, exit code 2 for bad input."""
+    sys.exit(_guarded(lambda: cli.main(prog_name="onegrad", standalone_mode=False)))
+
+
+def _guarded(run: Callable[[], Any]) -> int:
+    try:
+        run()
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.exceptions.NoArgsIsHelpError as nothing:
+        click.echo(nothing.ctx.get_help() if nothing.ctx else "")
+        return 2
+    except click.ClickException as error:
+        return _complain(f"{error.format_message().rstrip('.')}; see onegrad --help", 2)
+    except (click.Abort, KeyboardInterrupt):
+        return _complain("interrupted; start the command again to repeat it", 130)
+    except (ValueError, RuntimeError, MemoryError, ArithmeticError) as error:
+        from onegrad.simulation import TargetNotReached
+        from onegrad.validation import InvalidInput
+
+        if isinstance(error, InvalidInput):
+            return _complain(str(error), 2)
+        if isinstance(error, TargetNotReached):
+            return _complain(str(error), 1)
+        raise
+    return 0
+
+
+def _complain(message: str, code: int) -> int:
+    click.echo(f"onegrad: {' '.join(message.split())}", err=True)
+    return code

@@ -1,0 +1,163 @@
+"""The command line's options that describe a problem, and the problem that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from onegrad.problem import Problem
+
+# (option, keyword arguments of click, field of the problem)
+_OPTIONS: list[tuple[str, dict[str, Any], str]] = [
+    ("--dimension", {"type": int, "help": "Input dimension n.  [default: 1000]"}, "dimension"),
+    ("--samples", {"type": int, "help": "Samples m of the readout.  [default: 1000]"}, "samples"),
+    ("--step-samples", {"type": int, "help": "Samples of the gradient step.  [default: m]"},
+     "step_samples"),
+    ("--test-samples", {"type": int, "help": "Test points when sampled.  [default: 5m]"},
+     "test_samples"),
+    ("--width", {"type": int, "help": "Neurons k.  [default: m]"}, "network.width"),
+    ("--width-ratio", {"type": float, "help": "Neurons per sample, k/m."}, "network.width_ratio"),
+    ("--activation", {"help": "relu, tanh, sigmoid, erf, softplus, gelu, silu, sin, identity, "
+                              "hermite:DEGREE.  [default: relu]"}, "network.activation"),
+    ("--second-layer", {"help": "gaussian, sign or constant.  [default: gaussian]"},
+     "network.second_layer"),
+    ("--normalise-rows/--no-normalise-rows", {"default": None, "help": "Rows of F have norm 1."},
+     "network.normalise_rows"),
+    ("--strength", {"type": float, "help": "β: η‖Σ‖ ≍ n^β.  [default: 0.74]"}, "scaling.strength"),
+    ("--weighting", {"type": float, "help": "α: η = n^{βα}, θ = n^{β(1−α)}.  [default: 0.5]"},
+     "scaling.weighting"),
+    ("--learning-rate", {"type": float, "help": "η itself, with --spread."},
+     "scaling.learning_rate"),
+    ("--spread", {"type": float, "help": "θ itself, with --learning-rate."}, "scaling.spread"),
+    ("--degree-cap", {"type": int, "help": "Largest default Hermite degree.  [default: 4]"},
+     "scaling.degree_cap"),
+    ("--ridge", {"metavar": "NUMBERS", "help": "λ, or a comma list.  [default: 1e-4]"}, "ridge"),
+    ("--components", {"type": int, "help": "Mixture components.  [default: 2]"}, "components"),
+    ("--weights", {"metavar": "NUMBERS", "help": "Component weights.  [default: equal]"},
+     "weights"),
+    ("--rank", {"type": int, "help": "Spikes per component.  [default: 1]"}, "rank"),
+    ("--strengths", {"metavar": "NUMBERS|uniform",
+                     "help": "Spike strengths as multiples of θ.  [default: 1]"}, "strengths"),
+    ("--level", {"type": float, "help": "Isotropic level s².  [default: 1]"}, "level"),
+    ("--alignment", {"type": float, "help": "Cosine of spike i of every component with spike i of "
+                                            "the first.  [default: drawn independently]"},
+     "data.alignment"),
+    ("--equal-totals/--no-equal-totals",
+     {"default": None, "help": "Rescale strengths to the first component's sum."},
+     "data.equal_totals"),
+    ("--counts", {"help": "Component counts: exact or sampled.  [default: exact]"}, "data.counts"),
+    ("--task", {"type": click.Choice(["regression", "classification"]),
+                "help": "Label by link function or by component.  [default: regression]"}, "task"),
+    ("--link", {"help": "Teacher's link function.  [default: relu]"}, "teacher.link"),
+    ("--direction", {"help": "Teacher: random or spikes.  [default: random]"},
+     "teacher.direction"),
+    ("--noise", {"type": float, "help": "Deviation of label noise.  [default: 0]"},
+     "teacher.noise"),
+    ("--test", {"help": "Test error: exact or sampled.  [default: exact]"}, "test"),
+    ("--redraw", {"help": "Per trial: all or network.  [default: all]"}, "redraw"),
+    ("--precision", {"help": "float64 or mixed.  [default: float64]"}, "precision"),
+]
+_FIELDS = {
+    option.split("/")[0].lstrip("-").replace("-", "_"): field for option, _, field in _OPTIONS
+}
+
+
+def problem_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add PROBLEM.toml and every option of a problem to a command."""
+    for option, settings, _ in reversed(_OPTIONS):
+        command = click.option(option, **settings)(command)
+    return click.argument("problem_file", required=False, metavar="[PROBLEM.toml]")(command)
+
+
+def build_problem(path: Path | None, options: dict[str, Any]) -> Problem:
+    """Return the problem of the file with the given options in place of its fields."""
+    from onegrad.problem import Network, Problem
+    from onegrad.problem_file import read_fields
+    from onegrad.scaling import Scaling
+
+    fields: dict[str, Any] = {} if path is None else read_fields(path)
+    given = {name: value for name, value in options.items() if value is not None}
+    rivals = Network.rivals | Scaling.rivals
+    for name, value in given.items():
+        outer, _, inner = _FIELDS[name].partition(".")
+        if name == "ridge":
+            numbers = _numbers(name, value)
+            fields["ridge"] = numbers[0] if len(numbers) == 1 else numbers
+        elif inner:
+            held = dict(fields.get(outer, {}))
+            for rival in rivals.get(inner, ()):
+                if rival not in given:
+                    held.pop(rival, None)
+            held[inner] = value
+            fields[outer] = held
+        elif outer not in ("components", "weights", "rank", "strengths", "level", "task"):
+            fields[outer] = value
+    _set_components(fields, given)
+    _set_task(fields, given)
+    return Problem(**fields)
+
+
+def _set_components(fields: dict[str, Any], given: dict[str, Any]) -> None:
+    """Apply --components, --weights, --rank, --strengths and --level to every component."""
+    from onegrad.validation import InvalidInput
+
+    names = ("components", "weights", "rank", "strengths", "level")
+    if not any(name in given for name in names):
+        return
+    data = dict(fields.get("data", {}))
+    parts = [dict(c) for c in data.get("components", [{}, {}])]
+    weights = _numbers("weights", given["weights"]) if "weights" in given else None
+    count = given.get("components", len(weights) if weights else len(parts))
+    if count < 1:
+        raise InvalidInput(f"components={count}: must be at least 1; raise it")
+    if weights is not None and len(weights) != count:
+        raise InvalidInput(
+            f"weights={weights}: must be {count} numbers, one per component; change one of them"
+        )
+    if count != len(parts):
+        if "components" in data:
+            raise InvalidInput(
+                f"components={count}: the file describes {len(parts)} components; "
+                "leave the option out or edit the file"
+            )
+        parts = [{} for _ in range(count)]
+    for index, part in enumerate(parts):
+        if weights is not None:
+            part["weight"] = weights[index]
+        part.setdefault("weight", 1 / count)
+        for name in ("rank", "level"):
+            if name in given:
+                part[name] = given[name]
+        if "strengths" in given:
+            text = given["strengths"]
+            numbers = text if text == "uniform" else _numbers("strengths", text)
+            part["strengths"] = numbers[0] if len(numbers) == 1 else numbers
+    data["components"] = parts
+    fields["data"] = data
+
+
+def _set_task(fields: dict[str, Any], given: dict[str, Any]) -> None:
+    if "task" not in given:
+        return
+    teacher = dict(fields.get("teacher", {}))
+    teacher["kind"] = "labels" if given["task"] == "classification" else "index"
+    if teacher["kind"] == "labels":
+        for name in ("link", "direction", "norm"):
+            if name not in given:
+                teacher.pop(name, None)
+    fields["teacher"] = teacher
+
+
+def _numbers(name: str, text: str) -> list[float]:
+    from onegrad.validation import InvalidInput
+
+    try:
+        return [float(part) for part in str(text).split(",")]
+    except ValueError:
+        raise InvalidInput(
+            f"{name}={text!r}: must be numbers separated by commas; correct it"
+        ) from None

@@ -1,0 +1,126 @@
+"""Problems as TOML files; large arrays live in an `.npz` beside the file, named by digest."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tomli_w
+
+from onegrad.arrays import Array
+from onegrad.problem import Problem
+from onegrad.validation import InvalidInput
+
+INLINE_NUMBERS = 64  # arrays up to this size stand in the TOML itself
+PRINTED_NUMBERS = 10_000
+
+
+def read_problem(path: Path) -> Problem:
+    """Return the checked problem of a TOML file."""
+    return Problem(**read_fields(path))
+
+
+def read_fields(path: Path) -> dict[str, Any]:
+    """Return the file's fields, arrays loaded and their digests compared."""
+    try:
+        fields = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        reason = error.strerror or "cannot be read"
+        raise InvalidInput(f"file={str(path)!r}: {reason}; check the path") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"file={str(path)!r}: is not valid TOML ({error}); correct it") from None
+    loaded: dict[str, Any] = _with_arrays(fields, path.parent)
+    return loaded
+
+
+def write_problem(problem: Problem, path: Path) -> None:
+    """Write TOML and, for large arrays, `NAME.npz`; each file appears whole or not at all."""
+    arrays: dict[str, np.ndarray] = {}
+    beside = path.with_suffix(".npz")
+
+    def refer(array: Array) -> Any:
+        if array.values.size <= INLINE_NUMBERS:
+            return array.values.tolist()
+        key = f"array{len(arrays)}"
+        arrays[key] = array.values
+        return {"npz": beside.name, "key": key, "digest": array.digest}
+
+    text = tomli_w.dumps(_to_toml(problem.model_dump(), refer))
+    if arrays:
+        _replace(beside, lambda target: _save_arrays(target, arrays))
+    _replace(path, lambda target: target.write_text(text, encoding="utf-8"))
+
+
+def printed(problem: Problem) -> str:
+    """Return the problem as one TOML text, arrays written out."""
+    count = 0
+
+    def inline(array: Array) -> Any:
+        nonlocal count
+        count += array.values.size
+        return array.values.tolist()
+
+    fields = _to_toml(problem.model_dump(), inline)
+    if count > PRINTED_NUMBERS:
+        raise InvalidInput(
+            f"print-toml: the problem holds {count} numbers, at most {PRINTED_NUMBERS} are printed; "
+            "use Problem.save in Python"
+        )
+    return tomli_w.dumps(fields)
+
+
+def _save_arrays(target: Path, arrays: dict[str, np.ndarray]) -> None:
+    with target.open("wb") as file:
+        np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
+
+
+def _replace(path: Path, write: Callable[[Path], object]) -> None:
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        write(part)
+        part.replace(path)
+    except OSError as error:
+        raise InvalidInput(
+            f"file={str(path)!r}: cannot be written ({error.strerror}); check the folder"
+        ) from None
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _to_toml(value: Any, refer: Callable[[Array], Any]) -> Any:
+    if isinstance(value, dict):
+        return {k: _to_toml(v, refer) for k, v in value.items() if v is not None}
+    if isinstance(value, tuple | list):
+        return [_to_toml(v, refer) for v in value]
+    return refer(value) if isinstance(value, Array) else value
+
+
+def _with_arrays(value: Any, folder: Path) -> Any:
+    if isinstance(value, dict):
+        if set(value) == {"npz", "key", "digest"}:
+            return _load_array(value, folder)
+        return {k: _with_arrays(v, folder) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_with_arrays(v, folder) for v in value]
+    return value
+
+
+def _load_array(reference: dict[str, str], folder: Path) -> Array:
+    path = folder / reference["npz"]
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            array = Array(stored[reference["key"]])
+    except (OSError, KeyError, ValueError):
+        raise InvalidInput(
+            f"npz={str(path)!r}: has no readable array {reference['key']!r}; restore the file"
+        ) from None
+    if array.digest != reference["digest"]:
+        raise InvalidInput(
+            f"npz={str(path)!r}: array {reference['key']!r} has another digest than the TOML says; "
+            "restore the file or save the problem again"
+        )
+    return array

@@ -1,0 +1,85 @@
+"""What a run needs of the machine: memory, worker processes, BLAS threads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import joblib
+from threadpoolctl import threadpool_limits
+
+from onegrad import activations
+from onegrad.equivalents import Model
+from onegrad.problem import Problem
+from onegrad.validation import InvalidInput
+
+T = TypeVar("T")
+
+INTERPRETER_BYTES = 200e6
+
+
+def peak_bytes(problem: Problem, models: Sequence[Model]) -> float:
+    """Return about how many bytes one trial holds at its peak."""
+    n, m, k = problem.dimension, problem.samples, problem.width
+    size = 4 if problem.precision == "mixed" else 8
+    step = size * (3 * k * n + problem.step_size * n + 3 * k * min(problem.step_size, 1024))
+    readout = size * (2 * k * n + m * n + m * k) + 8 * (m * k + min(m, k) ** 2) + 4 * k * n
+    if size == 4:
+        readout += 8 * k * n
+    if any(model.kind == "conditional" for model in models):
+        readout += 8 * ((len(problem.data.components) + 3) * k * k + 2 * k * n + 8 * m * k)
+    return INTERPRETER_BYTES + max(step, readout)
+
+
+def machine_bytes() -> float:
+    """Return the memory of this machine, or of its control group where that is smaller."""
+    total = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    limit = Path("/sys/fs/cgroup/memory.max")
+    if limit.exists():
+        text = limit.read_text().strip()
+        if text.isdigit():
+            total = min(total, float(text))
+    return total
+
+
+def check_memory(problem: Problem, models: Sequence[Model], *, workers: int) -> None:
+    """Raise InvalidInput when the workers together need more memory than the machine has."""
+    need, have = workers * peak_bytes(problem, models), machine_bytes()
+    if need > have:
+        fewer = f"use at most {int(have // (need / workers))} workers" if need / workers <= have else (
+            "lower dimension, samples or width"
+        )
+        raise InvalidInput(
+            f"memory={need / 1e9:.1f} GB: the machine has {have / 1e9:.1f} GB for {workers} "
+            f"worker{'s' if workers > 1 else ''} of {need / workers / 1e9:.1f} GB; {fewer}"
+        )
+
+
+def run_jobs(
+    function: Callable[..., T], jobs: Sequence[dict[str, Any]], *, workers: int
+) -> Iterator[T]:
+    """Yield function(**job) for every job, in order, with one BLAS thread per worker.
+
+    One worker is this process, whose own thread setting is restored afterwards. More are
+    processes, started with one BLAS thread in their environment.
+    """
+    if workers == 1:
+        for job in jobs:
+            with threadpool_limits(limits=1):
+                result = function(**job)
+            yield result
+        return
+    known = activations.registered()
+    with joblib.parallel_config(backend="loky", n_jobs=workers, inner_max_num_threads=1):
+        parallel = joblib.Parallel(return_as="generator", max_nbytes=None, batch_size=1)
+        yield from parallel(joblib.delayed(_in_worker)(function, job, known) for job in jobs)
+
+
+def _in_worker(
+    function: Callable[..., T], job: dict[str, Any], known: dict[str, activations.Activation]
+) -> T:
+    activations.adopt(known)
+    with threadpool_limits(limits=1):
+        return function(**job)

@@ -1,0 +1,152 @@
+"""Results: metric arrays with named axes, their means, standard errors and paired gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from onegrad.equivalents import Model
+from onegrad.problem import Problem
+
+Floats = NDArray[np.floating]
+
+METRICS = ("test_mse", "train_mse", "objective", "squared_weight_norm", "misclassification")
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean with its standard error; arrays share the result's axes but for the trials."""
+
+    mean: Floats
+    stderr: Floats
+
+
+@dataclass(frozen=True)
+class Errors:
+    """The metrics of every trial, model and penalty.
+
+    `metrics[name]` has one dimension per entry of `axes`: trial, model, ridge.
+    """
+
+    problem: Problem
+    seed: int
+    models: tuple[Model, ...]
+    metrics: dict[str, Floats]
+
+    @property
+    def axes(self) -> dict[str, Sequence[Any]]:
+        """Names and coordinates of the dimensions, in order."""
+        return {
+            "trial": range(self.trials),
+            "model": [m.name for m in self.models],
+            "ridge": list(self.problem.ridges),
+        }
+
+    @property
+    def trials(self) -> int:
+        """Number of trials."""
+        return len(next(iter(self.metrics.values())))
+
+    def estimate(self, metric: str = "test_mse") -> Estimate:
+        """Return mean and standard error over trials, shape (model, ridge)."""
+        values = self.metrics[metric]
+        return Estimate(values.mean(axis=0), _standard_error(values))
+
+    def gap(self, metric: str = "test_mse") -> Estimate | None:
+        """Return the paired relative gap of every model to the network, shape (model, ridge).
+
+        g = (Σ_t model_t − Σ_t network_t)/Σ_t network_t over the same trials; the standard error is
+        that of this ratio (delta method), from the paired residuals model_t − (1 + g) network_t.
+        None without a network to compare with.
+        """
+        names = [m.name for m in self.models]
+        if "network" not in names:
+            return None
+        values = self.metrics[metric]
+        network = values[:, [names.index("network")]]
+        scale = network.mean(axis=0)
+        gap = values.mean(axis=0) / scale - 1
+        return Estimate(gap, _standard_error(values - (1 + gap) * network) / scale)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a long table: model, ridge, metric, mean, stderr, trials, gap, gap_stderr."""
+        rows = []
+        for metric in self.metrics:
+            estimate, gap = self.estimate(metric), self.gap(metric)
+            for i, model in enumerate(self.models):
+                for j, ridge in enumerate(self.problem.ridges):
+                    rows.append(
+                        {
+                            "model": model.name,
+                            "degree": model.degree,
+                            "ridge": ridge,
+                            "metric": metric,
+                            "mean": estimate.mean[i, j],
+                            "stderr": estimate.stderr[i, j],
+                            "trials": self.trials,
+                            "gap": np.nan if gap is None else gap.mean[i, j],
+                            "gap_stderr": np.nan if gap is None else gap.stderr[i, j],
+                        }
+                    )
+        return pd.DataFrame(rows).astype({"degree": "Int64"})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON; with several penalties the metrics are lists over them."""
+        gap = self.gap()
+        models: dict[str, Any] = {}
+        for i, model in enumerate(self.models):
+            entry: dict[str, Any] = {
+                metric: self._entry(self.estimate(metric), i) for metric in self.metrics
+            }
+            if model.kind == "hermite":
+                entry["degree"] = model.degree
+            if gap is not None and model.name != "network":
+                entry["gap"] = self._entry(gap, i)
+            models[model.name] = entry
+        out: dict[str, Any] = {
+            "problem": self.problem.to_dict(),
+            "trials": self.trials,
+            "seed": self.seed,
+            "models": models,
+        }
+        if isinstance(self.problem.ridge, tuple):
+            out["axes"] = {"ridge": list(self.problem.ridges)}
+        return out
+
+    def _entry(self, estimate: Estimate, model: int) -> dict[str, Any]:
+        pair = {"mean": estimate.mean[model], "stderr": estimate.stderr[model]}
+        if isinstance(self.problem.ridge, tuple):
+            return {k: [_number(x) for x in v] for k, v in pair.items()}
+        return {k: _number(v[0]) for k, v in pair.items()}
+
+
+def collect(
+    problem: Problem,
+    models: Sequence[Model],
+    trials: Sequence[dict[str, dict[str, Floats]]],
+    *,
+    seed: int,
+) -> Errors:
+    """Return the result of consecutive trials, stacked by metric."""
+    present = [m for m in METRICS if m in trials[0][models[0].name]]
+    metrics = {
+        metric: np.stack([[trial[m.name][metric] for m in models] for trial in trials])
+        for metric in present
+    }
+    return Errors(problem, seed, tuple(models), metrics)
+
+
+def _standard_error(values: Floats) -> Floats:
+    if len(values) < 2:
+        return np.full(values.shape[1:], np.nan)
+    deviation: Floats = np.std(values, axis=0, ddof=1)
+    return deviation / np.sqrt(len(values))
+
+
+def _number(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None

@@ -1,0 +1,88 @@
+"""`simulate`: train the network and its equivalent models over many trials."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import ceil
+
+import numpy as np
+
+from onegrad.problem import Problem
+from onegrad.resources import check_memory, run_jobs
+from onegrad.results import Errors, collect
+from onegrad.trial import resolve_models, run_trial
+from onegrad.validation import InvalidInput
+
+Progress = Callable[[int, int], None]
+
+DEFAULT_TRIALS = 8
+FIRST_TRIALS, MOST_TRIALS = 8, 10_000
+
+
+class TargetNotReached(RuntimeError):
+    """The asked standard error was not reached within the largest number of trials."""
+
+
+def simulate(
+    problem: Problem,
+    models: Sequence[str] = ("network", "hermite"),
+    *,
+    trials: int | None = None,
+    target_stderr: float | None = None,
+    seed: int = 0,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> Errors:
+    """Return the errors of the trained network beside those of its equivalent models.
+
+    Give the number of `trials` (8 when nothing is said), or `target_stderr`, the standard error
+    of every model's test_mse relative to its mean. Trial t depends on (seed, t) alone: the same
+    bits come from any number of workers. `progress(done, total)` is called after every trial.
+    """
+    _check(trials, target_stderr, seed, workers)
+    names = list(dict.fromkeys(models))
+    if not names:
+        raise InvalidInput("models=[]: must name at least one model; add network")
+    resolved = resolve_models(problem, names, seed=seed)
+    check_memory(problem, resolved, workers=workers)
+    rows: list[dict[str, dict[str, np.ndarray]]] = []
+    goal = DEFAULT_TRIALS if trials is None else trials
+    if target_stderr is not None:
+        goal = FIRST_TRIALS
+    while True:
+        jobs = [
+            {"problem": problem, "models": resolved, "seed": seed, "trial": t}
+            for t in range(len(rows), goal)
+        ]
+        for row in run_jobs(run_trial, jobs, workers=workers):
+            rows.append(row)
+            if progress is not None:
+                progress(len(rows), goal)
+        errors = collect(problem, resolved, rows, seed=seed)
+        if target_stderr is None:
+            return errors
+        estimate = errors.estimate()
+        reached = float(np.max(estimate.stderr / estimate.mean))
+        if reached <= target_stderr:
+            return errors
+        if goal >= MOST_TRIALS:
+            raise TargetNotReached(
+                f"target_stderr={target_stderr}: {goal} trials gave {reached:.3g}; raise it"
+            )
+        # As many as the error so far calls for, at most four times as many at once.
+        needed = ceil(goal * (reached / target_stderr) ** 2)
+        goal = min(max(needed, goal + 1), 4 * goal, MOST_TRIALS)
+
+
+def _check(trials: int | None, target: float | None, seed: int, workers: int) -> None:
+    if trials is not None and target is not None:
+        raise InvalidInput(
+            f"trials={trials} and target_stderr={target}: must not be given together; keep one"
+        )
+    for name, value, least in (("trials", trials, 1), ("seed", seed, 0), ("workers", workers, 1)):
+        if value is not None and (isinstance(value, bool) or value != int(value) or value < least):
+            raise InvalidInput(
+                f"{name}={value!r}: must be a whole number of at least {least}; change it"
+            )
+    if target is not None and not 0 < target < 1:
+        raise InvalidInput(f"target_stderr={target}: must lie between 0 and 1; try 0.01")
