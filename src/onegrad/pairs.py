@@ -22,6 +22,7 @@ Floats = NDArray[np.floating]
 
 ROWS, COLUMNS = 256, 512
 FIRST_ORDERS, MOST_ORDERS = 32, 200
+CLOSE = 1.25  # ratio of deviations whose 200th power still fits single precision
 CLOSED_FORM_FROM = 20  # orders from which a closed form is cheaper than the series
 TOLERANCE = 1e-8  # of the largest E φ², per pair
 
@@ -44,7 +45,7 @@ def spike_loadings(law: Law, first_layer: Floats, basis: Floats) -> tuple[Floats
 def pair_sums(first_layer: Floats, sums: Sequence[PairSum]) -> list[Floats]:
     """Return Σ_{i≠j} ŵ_i ŵ_j (E[φ_i φ_j] − degrees 0 and 1) for each item, one per penalty."""
     k = len(first_layer)
-    # Rows are scaled by the largest deviation over components, so that no power overflows.
+    # Rows are scaled by the largest deviation over components, so that no power exceeds 1.
     reference = np.max([item.law.deviations for item in sums], axis=0)
     scaled = np.divide(first_layer, reference[:, None], dtype=np.float32, casting="same_kind")
     series = [_Series(item, first_layer, reference) for item in sums]
@@ -81,6 +82,9 @@ def _add_block(
     """Add one block of pairs to all models under one component."""
     law = group[0].law
     covariance = _spiked(product, law.gaussian.level, group[0].spikes, rows, columns)
+    if group[0].rescale is not None:
+        covariance *= group[0].rescale[rows, None]
+        covariance *= group[0].rescale[columns]
     if overlap is not None:
         covariance[overlap] = 0
     largest = float(max(covariance.max(initial=0.0), -covariance.min(initial=0.0)))
@@ -135,14 +139,20 @@ class _Series:
         self.item, self.law = item, item.law
         self.total = np.zeros(item.weights.shape[1])
         self.truncated = 0.0
-        self.ratio = reference / self.law.deviations
+        # Blocks are in units of `reference`. Where this component's deviations are close to it the
+        # coefficients take up the difference; otherwise the blocks are rescaled.
+        ratio = reference / self.law.deviations
+        close = float(np.max(ratio)) <= CLOSE
+        self.rescale = None if close else ratio.astype(np.float32)
+        self.ratio = ratio if close else np.ones_like(ratio)
         self.bound_ratio = float(np.max(self.ratio)) ** 2
         self.spikes = (self.law.loadings / reference[:, None]).astype(np.float32)
         basis = item.feature_map.basis(self.law.component)
         self.basis_loadings: Floats | None = None
         if basis is not None:
             loadings, _ = spike_loadings(self.law, first_layer.astype(float, copy=False), basis)
-            self.basis_loadings = (loadings / reference[:, None]).astype(np.float32)
+            unit = reference if close else self.law.deviations
+            self.basis_loadings = (loadings / unit[:, None]).astype(np.float32)
         pair = item.feature_map.pair_activation
         self.pair = pair.pair if pair is not None else None
         self.has_closed_form = self.pair is not None and self.law.centred
@@ -154,7 +164,9 @@ class _Series:
         self.orders = orders if degree is None else min(orders, max(degree, 2))
         raw = self.item.feature_map.coefficients(self.law, self.orders)
         size = np.max(raw**2, axis=1) / (self.power_scale or 1.0)
-        self.tail = np.maximum.accumulate(size[::-1])[::-1]
+        ahead = size.copy()
+        ahead[-1] = max(size[-1], size[-2])  # every second degree may vanish: look at two
+        self.tail = np.maximum.accumulate(ahead[::-1])[::-1]
         self.is_active = size > 1e-28
         powers = np.arange(self.orders + 1)[:, None]
         scaled = raw * self.ratio**powers

@@ -70,7 +70,7 @@ class Errors:
         values = self.metrics[metric]
         network = values[:, [names.index("network")]]
         scale = network.mean(axis=0)
-        gap = values.mean(axis=0) / scale - 1
+        gap = (values - network).mean(axis=0) / scale
         return Estimate(gap, _standard_error(values - (1 + gap) * network) / scale)
 
     def to_frame(self) -> pd.DataFrame:

@@ -1,0 +1,36 @@
+"""Shared helpers: small problems with everything in them."""
+
+from __future__ import annotations
+
+import os
+
+# Before numpy loads: two spinning BLAS threads on a busy machine slow small products down.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import numpy as np
+import pytest
+
+from onegrad import Component, MixtureSource, Problem
+
+
+def small(**changes):
+    """Return a problem of dimension 40 that runs in milliseconds."""
+    return Problem(dimension=40, samples=50, network={"width": 30}).replace(**changes)
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(20250301)
+
+
+@pytest.fixture
+def rich_source():
+    """Three components: means, levels, ranks 0 to 2, labels, fixed and uniform strengths."""
+    rng = np.random.default_rng(7)
+    return MixtureSource(
+        components=(
+            Component(weight=0.5, mean=0.3 * rng.standard_normal(40), rank=2, label=1.0),
+            Component(weight=0.3, level=0.5, rank=1, strengths="uniform", label=-1.0),
+            Component(weight=0.2, mean=-0.2 * np.ones(40), rank=0, label=1.0),
+        )
+    )

@@ -1,0 +1,67 @@
+"""Ridge regression: identities, invariances and a known answer."""
+
+import numpy as np
+import pytest
+
+from onegrad import InvalidInput, fit_readout
+
+
+def direct(features, labels, ridge):
+    m, k = features.shape
+    phi = features / np.sqrt(k)
+    return np.linalg.solve(phi.T @ phi / m + ridge * np.eye(k), phi.T @ labels / m)
+
+
+@pytest.mark.parametrize("shape", [(30, 12), (12, 30), (20, 20)])
+def test_primal_and_dual_equal_the_normal_equations(shape, rng):
+    features, labels = rng.standard_normal(shape), rng.standard_normal(shape[0])
+    readout = fit_readout(features, labels, ridge=1e-2)
+    expected = direct(features, labels, 1e-2)
+    np.testing.assert_allclose(readout.weights[:, 0], expected, atol=1e-10)
+    residual = labels - features @ expected / np.sqrt(shape[1])
+    assert readout.train_mse[0] == pytest.approx(np.mean(residual**2))
+    objective = 0.5 * np.mean(residual**2) + 0.5 * 1e-2 * expected @ expected
+    assert readout.objective[0] == pytest.approx(objective)
+
+
+@pytest.mark.parametrize("shape", [(30, 12), (12, 30)])
+def test_one_factorisation_serves_all_penalties(shape, rng):
+    features, labels = rng.standard_normal(shape), rng.standard_normal(shape[0])
+    together = fit_readout(features, labels, ridge=[1e-3, 0.1, 10.0])
+    for i, ridge in enumerate([1e-3, 0.1, 10.0]):
+        alone = fit_readout(features, labels, ridge=ridge)
+        np.testing.assert_allclose(together.weights[:, i], alone.weights[:, 0], rtol=1e-8)
+
+
+def test_duplicated_samples_change_nothing(rng):
+    features, labels = rng.standard_normal((15, 8)), rng.standard_normal(15)
+    once = fit_readout(features, labels, ridge=0.1)
+    twice = fit_readout(np.tile(features, (2, 1)), np.tile(labels, 2), ridge=0.1)
+    np.testing.assert_allclose(once.weights, twice.weights, atol=1e-12)
+
+
+def test_scaled_features_with_scaled_penalty_predict_the_same(rng):
+    features, labels = rng.standard_normal((15, 8)), rng.standard_normal(15)
+    plain = fit_readout(features, labels, ridge=0.1)
+    scaled = fit_readout(3 * features, labels, ridge=0.9)
+    np.testing.assert_allclose(plain.weights, 3 * scaled.weights, atol=1e-12)
+
+
+def test_one_feature_has_the_textbook_answer():
+    # ŵ = (1/m)Σφy / ((1/m)Σφ² + λ) = 2/(2.5 + 0.5)
+    readout = fit_readout(np.array([[1.0], [2.0]]), np.array([0.0, 2.0]), ridge=0.5)
+    assert readout.weights[0, 0] == pytest.approx(2 / 3)
+
+
+def test_single_precision_features_are_solved_in_double(rng):
+    features, labels = rng.standard_normal((30, 12)), rng.standard_normal(30)
+    readout = fit_readout(features.astype(np.float32), labels, ridge=1e-4)
+    assert readout.weights.dtype == np.float64
+    np.testing.assert_allclose(
+        readout.weights[:, 0], direct(features, labels, 1e-4), atol=1e-5
+    )
+
+
+def test_a_singular_gram_matrix_is_an_error_that_names_the_remedy():
+    with pytest.raises(InvalidInput, match="raise the ridge"):
+        fit_readout(np.full((5, 5), 1e9), np.ones(5), ridge=1e-20)
