@@ -15,9 +15,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from onegrad import Problem, resolve_models
+from onegrad import Problem, Shared, resolve_models, run_trial
 from onegrad.resources import run_jobs
-from onegrad.trial import Shared, run_trial
 
 ACTIVATIONS = ("relu", "tanh", "sigmoid")
 WIDTH_RATIOS = (0.1, 0.3, 0.4, 0.5, 0.7, 0.9, 1, 1.1, 1.5, 2, 3, 4, 5)
@@ -43,8 +42,13 @@ def one_trial(panel: str, xs: list[float], trial: int, seed: int) -> list[dict[s
             for model, metrics in results.items():
                 value = 0.5 * float(metrics["test_mse"][0])
                 rows.append(
-                    {"x": x, "activation": activation, "model": model, "trial": trial,
-                     "value": value}
+                    {
+                        "x": x,
+                        "activation": activation,
+                        "model": model,
+                        "trial": trial,
+                        "value": value,
+                    }
                 )
     return rows
 
@@ -89,8 +93,8 @@ def report(table: pd.DataFrame, panel: str) -> None:
     summary = both.percent.abs().groupby([both.activation, both.model]).agg(["max", "mean"])
     print(summary.to_string())
     print(
-        f"panel {panel}, {table.trial.nunique()} trials: {len(both)} points, largest deviation "
-        f"{both.percent.abs().max():.2f} %, mean absolute deviation {both.percent.abs().mean():.2f} %"
+        f"panel {panel}, {table.trial.nunique()} trials: {len(both)} points, largest "
+        f"deviation {both.percent.abs().max():.2f} %, mean absolute deviation {both.percent.abs().mean():.2f} %"
     )
 
 

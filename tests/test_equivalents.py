@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from conftest import small
 
+from conftest import small
 from onegrad import InvalidInput, Problem, resolve_models, run_trial, simulate
 from onegrad.equivalents import parse_model
 
@@ -11,9 +11,10 @@ from onegrad.equivalents import parse_model
 def test_names_resolve_to_models():
     assert parse_model("hermite", default_degree=3).degree == 3
     assert parse_model("hermite:2", default_degree=3).degree == 2
-    assert parse_model("linear", default_degree=3).key == parse_model(
-        "hermite:1", default_degree=3
-    ).key
+    assert (
+        parse_model("linear", default_degree=3).key
+        == parse_model("hermite:1", default_degree=3).key
+    )
     with pytest.raises(InvalidInput, match="did you mean 'network'"):
         parse_model("netwrk", default_degree=3)
 
@@ -68,14 +69,19 @@ def test_a_polynomial_network_is_its_own_hermite_model():
 
 def test_conditional_features_have_the_moments_that_the_exact_error_assumes():
     """Features drawn for training and moments used for testing belong to the same model."""
-    from onegrad import draw, feature_map, gradient_step, initialise
     from onegrad import activations as act
+    from onegrad import draw, feature_map, gradient_step, initialise
 
     problem = small(network__width=12, samples=60_000, network__activation="tanh")
     instance = draw(problem)
     layers, batch = initialise(instance), instance.step_batch()
-    first = gradient_step(layers, batch.inputs, batch.labels, activation=act.get("tanh"),
-                          learning_rate=instance.scales.learning_rate)
+    first = gradient_step(
+        layers,
+        batch.inputs,
+        batch.labels,
+        activation=act.get("tanh"),
+        learning_rate=instance.scales.learning_rate,
+    )
     one = feature_map(resolve_models(problem, ["conditional"])[0], instance, layers, first)
     train = instance.training_batch()
     rows = slice(0, train.counts[0])
@@ -95,7 +101,9 @@ def test_conditional_features_have_the_moments_that_the_exact_error_assumes():
 def test_hermite_matches_and_too_low_a_degree_fails():
     """β = .74, α = 0, ξ along the spikes, where the degree matters most."""
     problem = Problem(
-        dimension=300, samples=300, scaling={"strength": 0.74, "weighting": 0.0},
+        dimension=300,
+        samples=300,
+        scaling={"strength": 0.74, "weighting": 0.0},
         teacher={"direction": "spikes"},
     )
     errors = simulate(problem, ["network", "hermite:2", "linear"], trials=6)
@@ -107,9 +115,7 @@ def test_hermite_matches_and_too_low_a_degree_fails():
 @pytest.mark.slow
 def test_gaps_at_full_size_are_below_their_targets():
     """n = m = k = 1000, β = .74, α = .5: degree 3 within 1 %, conditional within 3 %."""
-    errors = simulate(
-        Problem(), ["network", "hermite:3", "conditional"], trials=20, workers=2
-    )
+    errors = simulate(Problem(), ["network", "hermite:3", "conditional"], trials=20, workers=2)
     gap = errors.gap()
     assert abs(gap.mean[1, 0]) < 0.01
     assert abs(gap.mean[2, 0]) < 0.03
@@ -118,8 +124,6 @@ def test_gaps_at_full_size_are_below_their_targets():
 @pytest.mark.slow
 def test_the_linear_model_fails_at_strong_spread_along_the_spikes():
     """Negative control at full size: β = .9, α = 0, ξ along the spikes."""
-    problem = Problem(
-        scaling={"strength": 0.9, "weighting": 0.0}, teacher={"direction": "spikes"}
-    )
+    problem = Problem(scaling={"strength": 0.9, "weighting": 0.0}, teacher={"direction": "spikes"})
     gap = simulate(problem, ["network", "linear"], trials=4, workers=2).gap()
     assert gap.mean[1, 0] > 0.5 + 4 * gap.stderr[1, 0]

@@ -86,7 +86,9 @@ def test_pair_closed_form_equals_its_series(name):
     b = hermite_coefficients(activation, zero, right, order=40)[:, 0]
     series = np.sum(a * b * correlation ** np.arange(41))
     assert activation.pair is not None
-    assert activation.pair(np.array([correlation]), left, right)[0] == pytest.approx(series, abs=1e-12)
+    assert activation.pair(np.array([correlation]), left, right)[0] == pytest.approx(
+        series, abs=1e-12
+    )
 
 
 def test_vanishing_deviation_gives_the_function_itself():

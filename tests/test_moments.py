@@ -4,8 +4,8 @@ import warnings
 
 import numpy as np
 import pytest
-from conftest import small
 
+from conftest import small
 from onegrad import activations, draw, gradient_step, initialise, resolve_models, run_trial
 from onegrad.laws import preactivation_laws, target_covariances
 from onegrad.moments import exact_test_mse
@@ -18,7 +18,9 @@ def trained(problem, seed=0):
     instance = draw(problem, seed=seed)
     layers, batch = initialise(instance), instance.step_batch()
     first = gradient_step(
-        layers, batch.inputs, batch.labels,
+        layers,
+        batch.inputs,
+        batch.labels,
         activation=activations.get(problem.network.activation),
         learning_rate=instance.scales.learning_rate,
     )
@@ -71,9 +73,7 @@ def test_blocks_of_neurons_add_up_for_widths_beyond_one_block(rng):
     instance, layers, first = trained(problem)
     one = feature_map(resolve_models(problem, ["network"])[0], instance, layers, first)
     weights = rng.standard_normal((600, 1))
-    exact = exact_test_mse(
-        instance.mixture, instance.teacher, first, models=[(one, weights)]
-    )[0]
+    exact = exact_test_mse(instance.mixture, instance.teacher, first, models=[(one, weights)])[0]
     dense = dense_test_mse(instance, first, one, weights[:, 0])
     assert exact[0] == pytest.approx(dense, rel=1e-6)
 
@@ -88,10 +88,12 @@ def test_closed_pair_forms_serve_almost_parallel_neurons(activation, rng):
     weights = rng.standard_normal((30, 1))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        exact = exact_test_mse(
-            instance.mixture, instance.teacher, first, models=[(one, weights)]
-        )[0]
-    dense = dense_test_mse(instance, first, one, weights[:, 0], orders=2000 if activation == "relu" else 400)
+        exact = exact_test_mse(instance.mixture, instance.teacher, first, models=[(one, weights)])[
+            0
+        ]
+    dense = dense_test_mse(
+        instance, first, one, weights[:, 0], orders=2000 if activation == "relu" else 400
+    )
     assert exact[0] == pytest.approx(dense, rel=1e-4 if activation == "relu" else 1e-6)
 
 
@@ -104,7 +106,9 @@ def test_a_series_cut_short_warns(rng):
     one = feature_map(resolve_models(problem, ["network"])[0], instance, layers, first)
     with pytest.warns(UserWarning, match="almost parallel"):
         exact_test_mse(
-            instance.mixture, instance.teacher, first,
+            instance.mixture,
+            instance.teacher,
+            first,
             models=[(one, rng.standard_normal((30, 1)))],
         )
 
@@ -139,8 +143,11 @@ def test_exact_and_sampled_errors_agree_within_sampling_error(
 def test_a_teacher_that_the_features_contain_is_learnt_to_nothing():
     """Known answer: linear teacher, linear network, no noise, more samples than dimensions."""
     problem = small(
-        samples=200, network__width=80, network__activation="identity",
-        teacher={"link": "identity"}, ridge=1e-12,
+        samples=200,
+        network__width=80,
+        network__activation="identity",
+        teacher={"link": "identity"},
+        ridge=1e-12,
     )
     result = run_trial(problem, resolve_models(problem, ["network"]))["network"]
     assert result["test_mse"][0] < 1e-8

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from conftest import small
 
+from conftest import small
 from onegrad import activations, draw, gradient_step, initialise
 from onegrad.network import STEP_ROWS, Layers, descent_direction, step_preactivations
 
@@ -13,7 +13,9 @@ def loss(first, second, inputs, labels, activation):
     return np.mean((labels - prediction) ** 2) / 2
 
 
-@pytest.mark.parametrize("name", ["relu", "tanh", "sigmoid", "erf", "softplus", "gelu", "silu", "sin"])
+@pytest.mark.parametrize(
+    "name", ["relu", "tanh", "sigmoid", "erf", "softplus", "gelu", "silu", "sin"]
+)
 def test_step_direction_equals_finite_differences_of_the_loss(name, rng):
     activation = activations.get(name)
     layers = Layers(rng.standard_normal((5, 7)), rng.standard_normal(5))
@@ -43,16 +45,17 @@ def test_streamed_samples_give_the_direct_formula(rng):
     )
     blocks = list(step_preactivations(layers.first, inputs))
     again = descent_direction(layers, inputs, labels, activation=activation, preactivations=blocks)
-    assert np.array_equal(
-        again, descent_direction(layers, inputs, labels, activation=activation)
-    )
+    assert np.array_equal(again, descent_direction(layers, inputs, labels, activation=activation))
 
 
 def test_no_learning_rate_leaves_the_first_layer_alone(rng):
     layers = Layers(rng.standard_normal((3, 4)), rng.standard_normal(3))
     trained = gradient_step(
-        layers, rng.standard_normal((5, 4)), rng.standard_normal(5),
-        activation=activations.get("relu"), learning_rate=0.0,
+        layers,
+        rng.standard_normal((5, 4)),
+        rng.standard_normal(5),
+        activation=activations.get("relu"),
+        learning_rate=0.0,
     )
     assert np.array_equal(trained, layers.first)
 

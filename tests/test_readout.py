@@ -57,9 +57,7 @@ def test_single_precision_features_are_solved_in_double(rng):
     features, labels = rng.standard_normal((30, 12)), rng.standard_normal(30)
     readout = fit_readout(features.astype(np.float32), labels, ridge=1e-4)
     assert readout.weights.dtype == np.float64
-    np.testing.assert_allclose(
-        readout.weights[:, 0], direct(features, labels, 1e-4), atol=1e-5
-    )
+    np.testing.assert_allclose(readout.weights[:, 0], direct(features, labels, 1e-4), atol=1e-5)
 
 
 def test_a_singular_gram_matrix_is_an_error_that_names_the_remedy():

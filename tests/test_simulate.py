@@ -2,13 +2,23 @@
 
 import numpy as np
 import pytest
-from conftest import small
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from onegrad import InvalidInput, draw, register_activation, resolve_models, run_trial, simulate
+from conftest import small
+from onegrad import (
+    InvalidInput,
+    Shared,
+    draw,
+    feature_map,
+    fit_models,
+    register_activation,
+    resolve_models,
+    run_trial,
+    sampled_errors,
+    simulate,
+)
 from onegrad.data.mixture import GRANULE
 from onegrad.simulation import TargetNotReached
-from onegrad.trial import Shared, _fit_all, feature_map, sampled_errors
 
 MODELS = ["network", "hermite", "conditional"]
 
@@ -45,7 +55,7 @@ def test_any_chunk_size_gives_the_same_bits():
         m.key: feature_map(m, instance, layers, layers.first)
         for m in resolve_models(problem, ["network", "hermite"])
     }
-    fits = _fit_all(instance, instance.training_batch(), layers.first, maps, None)
+    fits = fit_models(instance, instance.training_batch(), layers.first, maps)
     results = [
         sampled_errors(instance, layers.first, maps, fits, chunk=chunk)
         for chunk in (1, GRANULE, 3 * GRANULE + 1, 10**9)
@@ -174,7 +184,8 @@ def test_registered_activations_reach_the_workers():
     register_activation("cube_test", lambda u: u**3, lambda u: 3 * u**2)
     problem = small(network__activation="cube_test", teacher={"link": "cube_test"})
     assert same(
-        simulate(problem, ["network"], trials=2), simulate(problem, ["network"], trials=2, workers=2)
+        simulate(problem, ["network"], trials=2),
+        simulate(problem, ["network"], trials=2, workers=2),
     )
 
 

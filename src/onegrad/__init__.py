@@ -1,8 +1,8 @@
 """onegrad: two-layer networks after one gradient step, beside their equivalent models.
 
-    from onegrad import Problem, simulate
-    errors = simulate(Problem(dimension=300, samples=300), ["network", "hermite"], trials=8)
-    print(errors.to_frame())
+from onegrad import Problem, simulate
+errors = simulate(Problem(dimension=300, samples=300), ["network", "hermite"], trials=8)
+print(errors.to_frame())
 """
 
 from __future__ import annotations
@@ -12,18 +12,35 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from onegrad.activations import register as register_activation
-    from onegrad.data.source import Component, MixtureSource
-    from onegrad.data.teacher import ClassLabels, SingleIndex
-    from onegrad.instance import Batch, Instance, draw
-    from onegrad.moments import exact_test_mse
-    from onegrad.network import Layers, descent_direction, gradient_step, initialise
-    from onegrad.problem import Network, Problem
-    from onegrad.readout import Readout, fit_readout
-    from onegrad.results import Errors
-    from onegrad.scaling import Scaling
-    from onegrad.simulation import simulate
-    from onegrad.trial import feature_map, features, resolve_models, run_trial, sampled_errors
-    from onegrad.validation import InvalidInput
+    from onegrad.data.source import Component as Component
+    from onegrad.data.source import MixtureSource as MixtureSource
+    from onegrad.data.teacher import ClassLabels as ClassLabels
+    from onegrad.data.teacher import SingleIndex as SingleIndex
+    from onegrad.evaluation import measure_errors as measure_errors
+    from onegrad.evaluation import sampled_errors as sampled_errors
+    from onegrad.instance import Batch as Batch
+    from onegrad.instance import Instance as Instance
+    from onegrad.instance import draw as draw
+    from onegrad.moments import exact_test_mse as exact_test_mse
+    from onegrad.network import Layers as Layers
+    from onegrad.network import descent_direction as descent_direction
+    from onegrad.network import gradient_step as gradient_step
+    from onegrad.network import initialise as initialise
+    from onegrad.problem import Network as Network
+    from onegrad.problem import Problem as Problem
+    from onegrad.readout import Readout as Readout
+    from onegrad.readout import fit_readout as fit_readout
+    from onegrad.results import Errors as Errors
+    from onegrad.scaling import Scaling as Scaling
+    from onegrad.sharing import Shared as Shared
+    from onegrad.simulation import simulate as simulate
+    from onegrad.trial import feature_map as feature_map
+    from onegrad.trial import features as features
+    from onegrad.trial import first_layers as first_layers
+    from onegrad.trial import fit_models as fit_models
+    from onegrad.trial import resolve_models as resolve_models
+    from onegrad.trial import run_trial as run_trial
+    from onegrad.validation import InvalidInput as InvalidInput
 
 _HOMES = {
     "register_activation": "activations:register",
@@ -50,10 +67,14 @@ _HOMES = {
     "features": "trial",
     "resolve_models": "trial",
     "run_trial": "trial",
-    "sampled_errors": "trial",
+    "sampled_errors": "evaluation",
+    "measure_errors": "evaluation",
+    "fit_models": "trial",
+    "first_layers": "trial",
+    "Shared": "sharing",
     "InvalidInput": "validation",
 }
-__all__ = list(_HOMES)  # noqa: PLE0605
+__all__ = list(_HOMES)
 __version__ = "0.1.0"
 
 

@@ -12,13 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.polynomial import hermite_e
-from numpy.typing import NDArray
 from scipy.special import erf, expit, log_expit, ndtr
 
 from onegrad import closed_forms
+from onegrad.arrays import Floats
 from onegrad.validation import InvalidInput
 
-Floats = NDArray[np.floating]
 Function = Callable[[Floats], Floats]
 
 
@@ -75,13 +74,11 @@ def _gaussian_slope(u: Floats) -> Floats:
 
 
 def _softplus(u: Floats) -> Floats:
-    value: Floats = -log_expit(-u)
-    return value
+    return -log_expit(-u)
 
 
 def _gelu(u: Floats) -> Floats:
-    value: Floats = u * ndtr(u)
-    return value
+    return u * ndtr(u)
 
 
 def _gelu_slope(u: Floats) -> Floats:
@@ -90,14 +87,12 @@ def _gelu_slope(u: Floats) -> Floats:
 
 
 def _silu(u: Floats) -> Floats:
-    value: Floats = u * expit(u)
-    return value
+    return u * expit(u)
 
 
 def _silu_slope(u: Floats) -> Floats:
     gate = expit(u)
-    slope: Floats = gate * (1 + u * (1 - gate))
-    return slope
+    return gate * (1 + u * (1 - gate))
 
 
 def _identity(u: Floats) -> Floats:

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
+Floats = NDArray[np.floating]
+
 
 class Array:
     """A read-only float64 array; equal arrays have equal digests."""

@@ -24,14 +24,28 @@ def cli() -> None:
 
 @cli.command()
 @problem_options
-@click.option("--models", default=DEFAULT_MODELS, show_default=True, metavar="NAMES",
-              help="Comma list: network, hermite, hermite:DEGREE, linear, conditional, untrained.")
+@click.option(
+    "--models",
+    default=DEFAULT_MODELS,
+    show_default=True,
+    metavar="NAMES",
+    help="Comma list: network, hermite, hermite:DEGREE, linear, conditional, untrained.",
+)
 @click.option("--trials", type=int, help="Number of trials.  [default: 8]")
-@click.option("--target-stderr", type=float, metavar="FRACTION",
-              help="Run until test_mse is known to this relative standard error.")
+@click.option(
+    "--target-stderr",
+    type=float,
+    metavar="FRACTION",
+    help="Run until test_mse is known to this relative standard error.",
+)
 @click.option("--seed", type=int, default=0, show_default=True)
-@click.option("--workers", type=int, default=1, show_default=True,
-              help="Processes, one BLAS thread each; the numbers do not depend on it.")
+@click.option(
+    "--workers",
+    type=int,
+    default=1,
+    show_default=True,
+    help="Processes, one BLAS thread each; the numbers do not depend on it.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--print-toml", is_flag=True, help="Print the problem as TOML and stop.")
 def simulate(

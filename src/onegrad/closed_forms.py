@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from onegrad.arrays import Floats
 from onegrad.polynomials import orthonormal_hermite
-
-Floats = NDArray[np.floating]
 
 
 def normal_density(t: Floats) -> Floats:
@@ -38,8 +36,7 @@ def relu_coefficients(means: Floats, deviations: Floats, order: int) -> Floats:
 def relu_second_moment(means: Floats, deviations: Floats) -> Floats:
     """Return E[ReLU(m + s z)²] = (m² + s²) N(t) + m s N'(t), t = m/s."""
     t = means / deviations
-    moment: Floats = (means**2 + deviations**2) * ndtr(t) + means * deviations * normal_density(t)
-    return moment
+    return (means**2 + deviations**2) * ndtr(t) + means * deviations * normal_density(t)
 
 
 def relu_pair(correlation: Floats, left: Floats, right: Floats) -> Floats:

@@ -13,18 +13,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cholesky
 from scipy.sparse.linalg import svds
 
 from onegrad.activations import Activation
+from onegrad.arrays import Floats
 from onegrad.data.mixture import Mixture
 from onegrad.equivalents import NetworkMap, Normals
 from onegrad.expectations import SMALLEST_DEVIATION
 from onegrad.laws import Law
 from onegrad.local import LocalExpectations
-
-Floats = NDArray[np.floating]
 
 
 @dataclass(frozen=True)
@@ -105,10 +103,9 @@ def leading_direction(change: Floats) -> Floats | None:
     if not np.any(change):
         return None
     if min(change.shape) < 3:
-        vector: Floats = np.linalg.svd(change, full_matrices=False)[2][0]
-        return vector
-    start = np.ones(min(change.shape))
-    return np.asarray(svds(change.astype(float), k=1, v0=start, return_singular_vectors="vh")[2][0])
+        return np.linalg.svd(change, full_matrices=False)[2][0]
+    start = np.ones(min(change.shape))  # a fixed start: the same direction every time
+    return svds(change, k=1, v0=start)[2][0]
 
 
 def conditional_map(
@@ -154,8 +151,7 @@ def _root(matrix: Floats) -> Floats:
     R^{∘2} is singular when k exceeds n(n+1)/2; then the eigendecomposition serves.
     """
     try:
-        factor: Floats = cholesky(matrix, lower=True, check_finite=False)
-        return factor
+        return cholesky(matrix, lower=True, check_finite=False)
     except LinAlgError:
         values, vectors = np.linalg.eigh(matrix)
         return vectors * np.sqrt(np.maximum(values, 0.0))

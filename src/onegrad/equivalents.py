@@ -12,17 +12,15 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from onegrad import activations
 from onegrad.activations import Activation
+from onegrad.arrays import Floats
 from onegrad.expectations import hermite_coefficients, second_moment
 from onegrad.hermite import HermiteExpansion
 from onegrad.laws import Law
 from onegrad.polynomials import polynomial_coefficients
 from onegrad.validation import InvalidInput
-
-Floats = NDArray[np.floating]
 
 
 class Normals(Protocol):

@@ -7,15 +7,15 @@ used: the poles of tanh make 120 nodes err by 1e−4 at s = 4, a kink by more at
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
-from numpy.typing import NDArray
 
 from onegrad.activations import Activation
+from onegrad.arrays import Floats
 from onegrad.closed_forms import normal_density
 from onegrad.interpolation import interpolate
 from onegrad.polynomials import orthonormal_hermite
-
-Floats = NDArray[np.floating]
 
 REACH = 12.0  # beyond ±12 the normal density is below 1e−32
 STEP = 0.05
@@ -39,8 +39,7 @@ def second_moment(activation: Activation, means: Floats, deviations: Floats) -> 
     m, s = _prepared(means, deviations)
     if activation.second_moment is not None:
         return activation.second_moment(m, s)
-    moment: Floats = _integrate(activation, m, s, 0, squared=True)[0]
-    return moment
+    return _integrate(activation, m, s, 0, squared=True)[0]
 
 
 def _prepared(means: Floats, deviations: Floats) -> tuple[Floats, Floats]:
@@ -104,7 +103,7 @@ def _split_rule(
     edges.append(np.full_like(means, REACH))
     points, weights = np.polynomial.legendre.leggauss(PANEL_NODES)
     nodes, node_weights = [], []
-    for left, right in zip(edges[:-1], edges[1:], strict=True):
+    for left, right in pairwise(edges):
         half = (right - left)[:, None] / 2
         nodes.append(left[:, None] + half * (points + 1))
         node_weights.append(half * weights)

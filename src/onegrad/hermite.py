@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from math import ceil
 
 import numpy as np
-from numpy.typing import NDArray
 
 from onegrad.activations import Activation
+from onegrad.arrays import Floats
 from onegrad.expectations import hermite_coefficients, second_moment
 from onegrad.polynomials import horner, power_basis
-
-Floats = NDArray[np.floating]
 
 DEGREE_CAP = 4  # the published plots stop here; beta = 1 lies outside the theorem
 

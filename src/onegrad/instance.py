@@ -6,15 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 
+from onegrad.arrays import Floats
 from onegrad.data.mixture import GRANULE, Mixture
 from onegrad.data.teacher import Teacher
 from onegrad.problem import Problem
 from onegrad.randomness import Stream, Streams
 from onegrad.scaling import Scales, resolve_scales
-
-Floats = NDArray[np.floating]
 
 
 @dataclass(frozen=True)
@@ -79,9 +78,7 @@ class Instance:
         inputs, counts = self.mixture.sample(size, self.streams.generator(stream))
         return self._labelled(inputs, counts, self.streams.generator(stream, "labels"))
 
-    def _labelled(
-        self, inputs: Floats, counts: tuple[int, ...], rng: np.random.Generator
-    ) -> Batch:
+    def _labelled(self, inputs: Floats, counts: tuple[int, ...], rng: np.random.Generator) -> Batch:
         projections = inputs @ self.teacher.directions
         unlabelled = Batch(inputs, projections, counts)
         labels = [

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.polynomial import chebyshev
-from numpy.typing import NDArray
 
-Floats = NDArray[np.floating]
+from onegrad.arrays import Floats
+
 Interval = tuple[float, float]
 
 
@@ -50,8 +50,7 @@ def interpolate(
         series = function(nodes) @ chebyshev_transform(count).T
         if np.abs(series[:, -2:]).max() <= tolerance * np.abs(series).max():
             across = chebyshev.chebvander(to_unit(points, interval), count - 1)
-            values: Floats = series @ across.T
-            return values
+            return series @ across.T
         count *= 2
     return None
 
@@ -65,5 +64,4 @@ def clenshaw(points: Floats, coefficients: Floats) -> Floats:
         following -= previous
         following += row
         current, previous = following, current
-    value: Floats = points * current - previous + coefficients[0]
-    return value
+    return points * current - previous + coefficients[0]

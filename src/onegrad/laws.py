@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from onegrad.arrays import Floats
 from onegrad.data.mixture import Gaussian, Mixture
 from onegrad.data.teacher import Teacher
-
-Floats = NDArray[np.floating]
 
 
 @dataclass(frozen=True)
@@ -53,5 +51,4 @@ def target_covariances(law: Law, first_layer: Floats, teacher: Teacher) -> Float
         return np.zeros((len(law.means), 0))
     spread = law.gaussian.covariance_times(directions)
     deviation = np.sqrt(np.sum(directions * spread, axis=0))
-    covariances: Floats = first_layer @ (spread / deviation)
-    return covariances
+    return first_layer @ (spread / deviation)

@@ -10,13 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.polynomial import chebyshev
-from numpy.typing import NDArray
 
 from onegrad.activations import Activation
+from onegrad.arrays import Floats
 from onegrad.expectations import hermite_coefficients, second_moment
 from onegrad.interpolation import chebyshev_points, chebyshev_transform, clenshaw, to_unit
-
-Floats = NDArray[np.floating]
 
 REACH = 8.0  # deviations of the mean that the interpolation covers
 TOLERANCE = 1e-9
@@ -74,7 +72,11 @@ def _fit(
             ]
         )
         table = np.einsum(
-            "pa,fab,qb->fpq", chebyshev_transform(nodes_m), values, chebyshev_transform(nodes_s), optimize=True
+            "pa,fab,qb->fpq",
+            chebyshev_transform(nodes_m),
+            values,
+            chebyshev_transform(nodes_s),
+            optimize=True,
         )
         size = np.abs(table).max()
         rough_m = np.abs(table[:, -2:, :]).max() > TOLERANCE * size

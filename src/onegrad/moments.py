@@ -16,15 +16,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from onegrad.arrays import Floats
 from onegrad.data.mixture import Mixture
 from onegrad.data.teacher import Teacher
 from onegrad.equivalents import FeatureMap
 from onegrad.laws import Law, preactivation_laws, target_covariances
 from onegrad.pairs import PairSum, pair_sums, spike_loadings
-
-Floats = NDArray[np.floating]
 
 LABEL_ORDER = 200  # more orders of the label's series than any correlation needs
 
@@ -39,9 +37,7 @@ def exact_test_mse(
     """Return the exact test MSE of each (feature map, weights k × penalties), one per penalty."""
     wide = first_layer.astype(np.float64, copy=False)
     laws = preactivation_laws(mixture, wide)
-    sums = [
-        PairSum(feature_map, law, weights) for feature_map, weights in models for law in laws
-    ]
+    sums = [PairSum(feature_map, law, weights) for feature_map, weights in models for law in laws]
     higher = iter(pair_sums(first_layer, sums))
     results = []
     for feature_map, weights in models:
@@ -76,15 +72,15 @@ def label_moments(
     """Return E[φ_i y] (features not divided by √k) under one component, shape (k,)."""
     covariances = target_covariances(law, first_layer, teacher)
     if covariances.shape[1] == 0:
-        moments: Floats = feature_map.coefficients(law, 0)[0] * teacher.coefficients(
-            law.gaussian, 0
-        )[0]
+        moments: Floats = (
+            feature_map.coefficients(law, 0)[0] * teacher.coefficients(law.gaussian, 0)[0]
+        )
         return moments
     correlation = covariances[:, 0] / law.deviations
     order = _orders_for(float(np.max(np.abs(correlation))))
-    products = feature_map.coefficients(law, order) * teacher.coefficients(law.gaussian, order)[
-        :, None
-    ]
+    products = (
+        feature_map.coefficients(law, order) * teacher.coefficients(law.gaussian, order)[:, None]
+    )
     basis = feature_map.basis(law.component)
     if basis is None:
         total: Floats = products[order].copy()
@@ -115,9 +111,7 @@ def _label_moments_linear_off_spikes(
     deviation = np.sqrt(xi @ law.gaussian.covariance_times(xi[:, None])[:, 0])
     scale = law.deviations * deviation
     spike = loadings @ (np.sqrt(spread) * (basis.T @ xi)) / scale
-    rest = law.gaussian.level * (
-        first_layer @ xi - (first_layer @ basis) @ (basis.T @ xi)
-    ) / scale
+    rest = law.gaussian.level * (first_layer @ xi - (first_layer @ basis) @ (basis.T @ xi)) / scale
     total = products[0].copy()
     for degree in range(1, len(products)):
         total += products[degree] * (spike**degree + degree * spike ** (degree - 1) * rest)

@@ -6,13 +6,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from onegrad.activations import Activation
+from onegrad.arrays import Floats
 from onegrad.instance import Instance
 from onegrad.randomness import Stream
-
-Floats = NDArray[np.floating]
 
 STEP_ROWS = 1024  # samples per product of the step; fixed, so that sums have one order
 
@@ -26,25 +24,34 @@ class Layers:
 
 
 def initialise(instance: Instance) -> Layers:
-    """Return F_ij ~ N(0, 1/Tr Σ) (or rows of norm 1) and w by the problem's rule.
+    """Return F and w by the problem's rules."""
+    return Layers(draw_first_layer(instance), draw_second_layer(instance))
 
-    Row i of F does not depend on the width: wider networks extend narrower ones.
+
+def draw_first_layer(instance: Instance) -> Floats:
+    """Return F_ij ~ N(0, 1/Tr Σ), or rows of norm 1.
+
+    Row i does not depend on the width: wider networks extend narrower ones.
     """
-    problem, k = instance.problem, instance.problem.width
+    problem = instance.problem
     rng = instance.streams.generator(Stream.FIRST_LAYER)
-    first = rng.standard_normal((k, problem.dimension))
+    first = rng.standard_normal((problem.width, problem.dimension))
     if problem.network.normalise_rows:
         first /= np.linalg.norm(first, axis=1, keepdims=True)
     else:
         first /= np.sqrt(instance.scales.trace)
+    return first.astype(instance.dtype, copy=False)
+
+
+def draw_second_layer(instance: Instance) -> Floats:
+    """Return w: N(0, 1/k), ±1/√k or 1/√k."""
+    k, rule = instance.problem.width, instance.problem.network.second_layer
     rng = instance.streams.generator(Stream.SECOND_LAYER)
-    if problem.network.second_layer == "gaussian":
-        second = rng.standard_normal(k) / np.sqrt(k)
-    elif problem.network.second_layer == "sign":
-        second = np.where(rng.random(k) < 0.5, -1.0, 1.0) / np.sqrt(k)
-    else:
-        second = np.full(k, 1 / np.sqrt(k))
-    return Layers(first.astype(instance.dtype, copy=False), second)
+    if rule == "gaussian":
+        return rng.standard_normal(k) / np.sqrt(k)
+    if rule == "sign":
+        return np.where(rng.random(k) < 0.5, -1.0, 1.0) / np.sqrt(k)
+    return np.full(k, 1 / np.sqrt(k))
 
 
 def step_preactivations(first: Floats, inputs: Floats) -> Iterator[Floats]:

@@ -15,10 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from onegrad.arrays import Floats
 from onegrad.equivalents import FeatureMap
 from onegrad.laws import Law
-
-Floats = NDArray[np.floating]
 
 ROWS, COLUMNS = 256, 512
 FIRST_ORDERS, MOST_ORDERS = 32, 200
@@ -99,9 +98,7 @@ def _add_block(
             one.add_conditional(covariance, rows, columns, orders, overlap)
 
 
-def _spiked(
-    product: Floats, level: float, spikes: Floats, rows: slice, columns: slice
-) -> Floats:
+def _spiked(product: Floats, level: float, spikes: Floats, rows: slice, columns: slice) -> Floats:
     if not spikes.shape[1]:
         return product * np.float32(level)
     covariance: Floats = spikes[rows] @ spikes[columns].T
@@ -239,7 +236,7 @@ class _Series:
         """Warn when two neurons are so correlated that the series was cut too early."""
         if self.truncated > 1e-4:
             warnings.warn(
-                f"exact test error: some neurons are almost parallel and {MOST_ORDERS} orders leave "
-                f"a relative error of up to {self.truncated:.1g}; use test='sampled' to check",
+                f"exact test error: some neurons are almost parallel and {MOST_ORDERS} orders "
+                f"leave a relative error up to {self.truncated:.1g}; compare with test='sampled'",
                 stacklevel=2,
             )

@@ -6,9 +6,8 @@ from math import factorial
 
 import numpy as np
 from numpy.polynomial import hermite_e
-from numpy.typing import NDArray
 
-Floats = NDArray[np.floating]
+from onegrad.arrays import Floats
 
 
 def orthonormal_hermite(points: Floats, order: int) -> Floats:

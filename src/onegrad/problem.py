@@ -75,7 +75,9 @@ def _ridge(value: Any) -> float | tuple[float, ...]:
 
 
 def _teacher_kind(value: Any) -> str:
-    kind = value.get("kind", "index") if isinstance(value, dict) else getattr(value, "kind", "index")
+    kind = (
+        value.get("kind", "index") if isinstance(value, dict) else getattr(value, "kind", "index")
+    )
     return str(kind)
 
 

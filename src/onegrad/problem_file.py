@@ -67,8 +67,8 @@ def printed(problem: Problem) -> str:
     fields = _to_toml(problem.model_dump(), inline)
     if count > PRINTED_NUMBERS:
         raise InvalidInput(
-            f"print-toml: the problem holds {count} numbers, at most {PRINTED_NUMBERS} are printed; "
-            "use Problem.save in Python"
+            f"print-toml: the problem holds {count} numbers, at most {PRINTED_NUMBERS} are "
+            "printed; use Problem.save in Python"
         )
     return tomli_w.dumps(fields)
 

@@ -32,7 +32,10 @@ NETWORK_STREAMS = {Stream.FIRST_LAYER, Stream.SECOND_LAYER, Stream.MODEL_NOISE}
 
 @dataclass(frozen=True)
 class Streams:
-    """The generators of one trial; with redraw = "network" data and teacher stay those of trial 0."""
+    """The generators of one trial.
+
+    With redraw = "network" data and teacher stay those of trial 0.
+    """
 
     seed: int
     trial: int
@@ -47,4 +50,6 @@ class Streams:
         """Return a fresh generator at the start of the stream, one more per distinct labels."""
         seed, trial, number = self.key(stream)
         named = tuple(zlib.crc32(label.encode()) for label in labels)
-        return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(trial, number, *named)))
+        return np.random.default_rng(
+            np.random.SeedSequence(seed, spawn_key=(trial, number, *named))
+        )

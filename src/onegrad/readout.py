@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.linalg.blas import dsyrk
 from scipy.linalg.lapack import dpotrf, dpotrs
 
+from onegrad.arrays import Floats
 from onegrad.validation import InvalidInput
-
-Floats = NDArray[np.floating]
 
 
 @dataclass(frozen=True)
@@ -50,8 +48,8 @@ def fit_readout(features: Floats, labels: Floats, *, ridge: float | Sequence[flo
     gram = dsyrk(1.0, phi.T, trans=1 if dual else 0, lower=1)
     right = y if dual else phi.T @ y
     shifts = penalties * m * k
-    solution = _solve_one(gram, shifts[0], right) if len(shifts) == 1 else _solve_many(
-        gram, shifts, right
+    solution = (
+        _solve_one(gram, shifts[0], right) if len(shifts) == 1 else _solve_many(gram, shifts, right)
     )
     weights = np.sqrt(k) * (phi.T @ solution if dual else solution)
     residual = y[:, None] - phi @ weights / np.sqrt(k)
@@ -74,5 +72,4 @@ def _solve_many(gram: Floats, shifts: Floats, right: Floats) -> Floats:
     values, vectors = eigh(gram, lower=True, overwrite_a=True, check_finite=False)
     values = np.maximum(values, 0.0)  # a Gram matrix: below zero is rounding
     coordinates = vectors.T @ right
-    solution: Floats = vectors @ (coordinates[:, None] / (values[:, None] + shifts))
-    return solution
+    return vectors @ (coordinates[:, None] / (values[:, None] + shifts))

@@ -89,8 +89,8 @@ def _caption(errors: Errors) -> str:
     method = "integrated exactly" if p.test == "exact" else f"over {p.test_size} sampled points"
     redrawn = "everything" if p.redraw == "all" else "only the network"
     return (
-        f"{sizes}; {errors.trials} trials, seed {errors.seed}, {redrawn} redrawn; ± standard error; "
-        f"test MSE {method}"
+        f"{sizes}; {errors.trials} trials, seed {errors.seed}, {redrawn} redrawn; "
+        f"± standard error; test MSE {method}"
     )
 
 

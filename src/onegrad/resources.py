@@ -48,8 +48,10 @@ def check_memory(problem: Problem, models: Sequence[Model], *, workers: int) -> 
     """Raise InvalidInput when the workers together need more memory than the machine has."""
     need, have = workers * peak_bytes(problem, models), machine_bytes()
     if need > have:
-        fewer = f"use at most {int(have // (need / workers))} workers" if need / workers <= have else (
-            "lower dimension, samples or width"
+        fewer = (
+            f"use at most {int(have // (need / workers))} workers"
+            if need / workers <= have
+            else ("lower dimension, samples or width")
         )
         raise InvalidInput(
             f"memory={need / 1e9:.1f} GB: the machine has {have / 1e9:.1f} GB for {workers} "

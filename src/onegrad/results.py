@@ -8,12 +8,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from onegrad.arrays import Floats
 from onegrad.equivalents import Model
 from onegrad.problem import Problem
-
-Floats = NDArray[np.floating]
 
 METRICS = ("test_mse", "train_mse", "objective", "squared_weight_norm", "misclassification")
 

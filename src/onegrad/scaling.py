@@ -62,7 +62,8 @@ class Scaling(Value):
         missing = [k for k, v in direct.items() if v is None]
         if len(missing) == 1:
             raise ValueError(
-                f"{missing[0]}: must be given with {given[0]}; add it, or use strength and weighting"
+                f"{missing[0]}: must be given with {given[0]}; "
+                "add it, or use strength and weighting"
             )
         return self
 

@@ -76,7 +76,7 @@ def one_line(error: ValidationError, known: list[str]) -> str:
     message = first["msg"].removeprefix("Value error, ")
     if isinstance(first.get("ctx", {}).get("error"), InvalidInput):
         # A nested value has named its own field: the path leads to it.
-        if path and message.startswith(f"{str(first['loc'][-1])}="):
+        if path and message.startswith(f"{first['loc'][-1]!s}="):
             path = path.rpartition(".")[0]
         return f"{path}.{message}" if path else message
     message = message[0].lower() + message[1:]

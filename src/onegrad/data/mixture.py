@@ -1,6 +1,6 @@
 """Gaussian mixtures with structured covariance, drawn and sampled without any n×n matrix.
 
-    x | c ~ N(μ_c, Σ_c),   Σ_c = s_c² I + Σ_i θ_{c,i} γ_{c,i} γ_{c,i}ᵀ   (Demir & Dogan, §2)
+x | c ~ N(μ_c, Σ_c),   Σ_c = s_c² I + Σ_i θ_{c,i} γ_{c,i} γ_{c,i}ᵀ   (Demir & Dogan, §2)
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.floating]
+from onegrad.arrays import Floats
 
 GRANULE = 512  # rows per product; fixed, so that no result depends on how rows are chunked
 
@@ -32,8 +31,7 @@ class Gaussian:
     def covariance_times(self, vectors: Floats) -> Floats:
         """Return Σ_c v for the columns v of `vectors`, in O(n d)."""
         spikes = (self.directions.T @ vectors).T * self.strengths
-        product: Floats = self.level * vectors + self.directions @ spikes.T
-        return product
+        return self.level * vectors + self.directions @ spikes.T
 
     def colour(self, noise: Floats) -> Floats:
         """Return rows μ_c + Σ_c^{1/2} g for the standard normal rows g, overwriting them.
@@ -135,8 +133,7 @@ def exact_counts(weights: Floats, samples: int) -> tuple[int, ...]:
 
 def draw_directions(dimension: int, rank: int, rng: np.random.Generator) -> Floats:
     """Return `rank` random orthonormal columns (QR of a Gaussian matrix)."""
-    q: Floats = np.linalg.qr(rng.standard_normal((dimension, rank)))[0]
-    return q
+    return np.linalg.qr(rng.standard_normal((dimension, rank)))[0]
 
 
 def align_directions(

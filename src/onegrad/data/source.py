@@ -5,14 +5,11 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import PlainValidator, field_validator, model_validator
 
-from onegrad.arrays import Array
+from onegrad.arrays import Array, Floats
 from onegrad.data.mixture import Gaussian, Mixture, align_directions, draw_directions
 from onegrad.validation import Cosine, NonNegative, Positive, Real, Unit, Value
-
-Floats = NDArray[np.floating]
 
 
 def _directions(value: Any) -> Literal["random"] | Array:
@@ -158,9 +155,7 @@ class MixtureSource(Value):
             if isinstance(c.directions, Array):
                 directions: Floats = c.directions.values
             elif drawn and self.alignment is not None:
-                directions = align_directions(
-                    drawn[0].directions, c.rank, self.alignment, rng
-                )
+                directions = align_directions(drawn[0].directions, c.rank, self.alignment, rng)
             else:
                 directions = draw_directions(dimension, c.rank, rng)
             if drawn and self.equal_totals and strengths.sum() > 0:

@@ -6,17 +6,14 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import PlainValidator, field_validator
 
 from onegrad import activations
 from onegrad.activations import Activation
-from onegrad.arrays import Array
+from onegrad.arrays import Array, Floats
 from onegrad.data.mixture import Gaussian, Mixture
 from onegrad.expectations import hermite_coefficients, second_moment
 from onegrad.validation import InvalidInput, NonNegative, Positive, Value
-
-Floats = NDArray[np.floating]
 
 
 class Teacher(Protocol):
@@ -118,9 +115,7 @@ class SingleIndex(Value):
 
     kind: Literal["index"] = "index"
     link: str = "relu"
-    direction: Annotated[
-        Literal["random", "spikes"] | Array, PlainValidator(_direction)
-    ] = "random"
+    direction: Annotated[Literal["random", "spikes"] | Array, PlainValidator(_direction)] = "random"
     norm: Positive | None = None
     noise: NonNegative = 0.0
 

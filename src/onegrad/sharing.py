@@ -1,0 +1,102 @@
+"""What consecutive problems of one trial have in common: data, first layers, products, noise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+
+from onegrad.arrays import Floats
+from onegrad.instance import Batch, Instance
+from onegrad.network import Layers, draw_first_layer, draw_second_layer, step_preactivations
+from onegrad.randomness import Stream
+
+T = TypeVar("T")
+
+
+@dataclass
+class Shared:
+    """Draws and products that several problems of one trial have in common.
+
+    Pass one to consecutive `run_trial` calls, the widest network first: activations then share
+    data, first layer and the step's pre-activations, and narrower networks the rows of a wider
+    one. Only the latest value of each kind is kept. No number depends on it.
+    """
+
+    _held: dict[str, tuple[Hashable, Any]] = field(default_factory=dict)
+
+    def get(self, kind: str, key: Hashable, make: Callable[[], T]) -> T:
+        """Return the held value of this kind if its key is the same, else make and hold it."""
+        held = self._held.get(kind)
+        if held is None or held[0] != key:
+            self._held.pop(kind, None)  # free before making the next
+            self._held[kind] = held = (key, make())
+        value: T = held[1]
+        return value
+
+    def step_batch(self, instance: Instance) -> Batch:
+        """Return the samples of the gradient step."""
+        size = instance.problem.step_size
+        key = (_data_key(instance, Stream.STEP_DATA), size)
+        return self.get("step batch", key, instance.step_batch)
+
+    def training_batch(self, instance: Instance) -> Batch:
+        """Return the samples of the readout."""
+        size = instance.problem.samples
+        key = (_data_key(instance, Stream.TRAINING_DATA), size)
+        return self.get("training batch", key, instance.training_batch)
+
+    def initialise(self, instance: Instance) -> Layers:
+        """Return the initial layers; the first is a part of the widest one held."""
+        key = _first_layer_key(instance)
+        held = self._held.get("first layer")
+        if held is not None and held[0] == key and len(held[1]) < instance.problem.width:
+            del self._held["first layer"]
+        widest = self.get("first layer", key, lambda: draw_first_layer(instance))
+        return Layers(widest[: instance.problem.width], draw_second_layer(instance))
+
+    def step_preactivations(self, instance: Instance, layers: Layers, batch: Batch) -> list[Floats]:
+        """Return X̃Fᵀ in blocks, the same for all activations."""
+        key = (
+            _first_layer_key(instance),
+            _data_key(instance, Stream.STEP_DATA),
+            (instance.problem.width, instance.problem.step_size),
+        )
+        return self.get(
+            "step preactivations",
+            key,
+            lambda: list(step_preactivations(layers.first, batch.inputs)),
+        )
+
+    def replayed(self, rng: np.random.Generator, key: Hashable) -> Replayed:
+        """Return a source of what `rng` draws, kept for the next that asks with this key."""
+        return Replayed(self, rng, key)
+
+
+@dataclass
+class Replayed:
+    """Standard normals of one stream, kept for the next problem that draws the same."""
+
+    shared: Shared
+    rng: np.random.Generator
+    key: Hashable
+    calls: int = 0
+
+    def standard_normal(self, size: tuple[int, ...]) -> Floats:
+        """Return what the generator would at this call."""
+        self.calls += 1
+        kind = f"normals {self.calls} {self.key}"
+        return self.shared.get(kind, size, lambda: self.rng.standard_normal(size))
+
+
+def _data_key(instance: Instance, stream: Stream) -> Hashable:
+    p = instance.problem
+    return instance.streams.key(stream), p.dimension, p.precision, p.data, p.teacher, p.scaling
+
+
+def _first_layer_key(instance: Instance) -> Hashable:
+    p = instance.problem
+    scale = (instance.scales.trace, p.network.normalise_rows)
+    return instance.streams.key(Stream.FIRST_LAYER), p.dimension, p.precision, scale
