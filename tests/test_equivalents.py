@@ -48,6 +48,11 @@ def test_linear_and_hermite_of_degree_one_are_the_same_numbers():
     assert result["linear"]["test_mse"] == result["hermite:1"]["test_mse"]
 
 
+def test_a_degree_above_the_theorems_warns():
+    with pytest.warns(UserWarning, match="hermite:6: the theorem asks for degree 3"):
+        simulate(small(), ["hermite:6"], trials=1)
+
+
 def test_without_a_step_the_network_is_the_untrained_one():
     problem = small(scaling={"learning_rate": 0.0, "spread": 3.0})
     result = run_trial(problem, resolve_models(problem, ["network", "untrained"]))

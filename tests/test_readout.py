@@ -60,6 +60,11 @@ def test_single_precision_features_are_solved_in_double(rng):
     np.testing.assert_allclose(readout.weights[:, 0], direct(features, labels, 1e-4), atol=1e-5)
 
 
+def test_features_that_are_not_finite_are_refused():
+    with pytest.raises(InvalidInput, match="not finite; lower the learning rate"):
+        fit_readout(np.array([[np.inf, 1.0], [1.0, 2.0]]), np.ones(2), ridge=0.1)
+
+
 def test_a_singular_gram_matrix_is_an_error_that_names_the_remedy():
     with pytest.raises(InvalidInput, match="raise the ridge"):
         fit_readout(np.full((5, 5), 1e9), np.ones(5), ridge=1e-20)

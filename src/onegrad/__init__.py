@@ -11,7 +11,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from onegrad.activations import register as register_activation
+    from onegrad.activations import register_activation as register_activation
     from onegrad.data.source import Component as Component
     from onegrad.data.source import MixtureSource as MixtureSource
     from onegrad.data.teacher import ClassLabels as ClassLabels
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from onegrad.validation import InvalidInput as InvalidInput
 
 _HOMES = {
-    "register_activation": "activations:register",
+    "register_activation": "activations",
     "Component": "data.source",
     "MixtureSource": "data.source",
     "ClassLabels": "data.teacher",
@@ -82,8 +82,7 @@ def __getattr__(name: str) -> Any:
     """Import a public name when it is first used, so that `onegrad --help` stays quick."""
     if name not in _HOMES:
         raise AttributeError(f"module 'onegrad' has no attribute {name!r}")
-    module, _, attribute = _HOMES[name].partition(":")
-    return getattr(importlib.import_module(f"onegrad.{module}"), attribute or name)
+    return getattr(importlib.import_module(f"onegrad.{_HOMES[name]}"), name)
 
 
 def __dir__() -> list[str]:

@@ -1,7 +1,7 @@
 """Activation and link functions by name, with their derivatives.
 
-`get("tanh")` returns a built-in one, `get("hermite:3")` the polynomial H_3, and `register`
-adds a function of your own under a name that problem files can then use.
+`get("tanh")` returns a built-in one, `get("hermite:3")` the polynomial H_3, and
+`register_activation` adds a function of your own under a name that problem files can then use.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def get(name: str, *, field: str = "activation") -> Activation:
     raise InvalidInput(f"{field}={name!r}: must be one of {known}; {hint}")
 
 
-def register(
+def register_activation(
     name: str, function: Function, derivative: Function, *, kinks: tuple[float, ...] = ()
 ) -> Activation:
     """Return your own σ, after making it known under `name` to problems and problem files.

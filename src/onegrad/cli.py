@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -92,7 +93,12 @@ def simulate(
 
 def main() -> None:
     """Run the command line: errors are one line on stderr, exit code 2 for bad input."""
+    warnings.showwarning = _note  # type: ignore[assignment]
     sys.exit(_guarded(lambda: cli.main(prog_name="onegrad", standalone_mode=False)))
+
+
+def _note(message: Warning | str, *_details: object) -> None:
+    click.echo(f"onegrad: note: {' '.join(str(message).split())}", err=True)
 
 
 def _guarded(run: Callable[[], Any]) -> int:

@@ -18,7 +18,7 @@ from scipy.sparse.linalg import svds
 
 from onegrad.activations import Activation
 from onegrad.arrays import Floats
-from onegrad.data.mixture import Mixture
+from onegrad.data.mixture import GRANULE, Mixture
 from onegrad.equivalents import NetworkMap, Normals
 from onegrad.expectations import SMALLEST_DEVIATION
 from onegrad.laws import Law
@@ -57,12 +57,19 @@ class ConditionalMap:
         component: int,
         rng: Normals,
     ) -> Floats:
-        """Return φ̂ with fresh g_1, g_2 for every sample."""
-        mean, quadratic, spread = self._parts(preactivations, coordinates, component)
+        """Return φ̂ with fresh g_1, g_2 for every sample, in blocks of GRANULE rows."""
+        assert coordinates is not None
         root = self.conditioned[component].root
-        mean += quadratic * (rng.standard_normal(mean.shape) @ root.T)
-        mean += spread * rng.standard_normal(mean.shape)
-        return mean
+        out = np.empty(preactivations.shape)
+        for start in range(0, len(out), GRANULE):
+            rows = slice(start, start + GRANULE)
+            mean, quadratic, spread = self._parts(
+                preactivations[rows], coordinates[rows], component
+            )
+            quadratic *= rng.standard_normal(mean.shape) @ root.T
+            spread *= rng.standard_normal(mean.shape)
+            out[rows] = mean + quadratic + spread
+        return out
 
     def predictions(
         self, preactivations: Floats, coordinates: Floats | None, component: int, weights: Floats
@@ -124,12 +131,15 @@ def conditional_map(
         deviations = np.sqrt(gaussian.level) * np.linalg.norm(off, axis=1)
         deviations = np.maximum(deviations, SMALLEST_DEVIATION)
         offset = np.zeros(len(wide)) if gaussian.mean is None else off @ gaussian.mean
-        correlation = (off @ off.T) * (gaussian.level / np.outer(deviations, deviations))
+        squared = off @ off.T  # R^{∘2}, made in place: the largest array of all
+        squared *= gaussian.level / deviations
+        squared /= deviations[:, None]
+        squared *= squared
         variances = np.sum(basis * gaussian.covariance_times(basis), axis=0)
         centre = offset if gaussian.mean is None else wide @ gaussian.mean
         reach = np.sqrt(projected**2 @ variances)
         local = LocalExpectations.build(activation, deviations, centre=centre, reach=reach)
-        conditioned[index] = _Conditioned(basis, projected, offset, local, _root(correlation**2))
+        conditioned[index] = _Conditioned(basis, projected, offset, local, _root(squared))
     return ConditionalMap(NetworkMap(activation), conditioned)
 
 

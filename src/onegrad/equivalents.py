@@ -13,7 +13,6 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from onegrad import activations
 from onegrad.activations import Activation
 from onegrad.arrays import Floats
 from onegrad.expectations import hermite_coefficients, second_moment
@@ -211,8 +210,3 @@ def parse_model(name: str, *, default_degree: int) -> Model:
     near = difflib.get_close_matches(text, MODEL_NAMES, n=1)
     hint = f"did you mean {near[0]!r}?" if near else "choose one"
     raise InvalidInput(f"models={name!r}: must be one of {', '.join(MODEL_NAMES)}; {hint}")
-
-
-def activation_map(name: str) -> NetworkMap:
-    """Return the feature map of a network with this activation."""
-    return NetworkMap(activations.get(name))

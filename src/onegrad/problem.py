@@ -15,7 +15,7 @@ from onegrad.arrays import Array
 from onegrad.data.source import Component, MixtureSource
 from onegrad.data.teacher import ClassLabels, SingleIndex
 from onegrad.scaling import Scaling
-from onegrad.validation import Count, Positive, Value
+from onegrad.validation import Count, InvalidInput, Positive, Value
 
 TEST_FACTOR = 5  # test points per training sample when not said, as in the published code
 
@@ -128,6 +128,11 @@ class Problem(Value):
     @model_validator(mode="after")
     def _consistent(self) -> Problem:
         self.data.check_dimension(self.dimension)
+        if self.test == "exact" and not self.data.exact_moments:
+            raise ValueError(
+                f'test="exact": a source of kind {self.data.kind!r} has no known moments; '
+                'use test="sampled"'
+            )
         if isinstance(self.teacher, ClassLabels):
             for index, c in enumerate(self.data.components):
                 if c.label is None:
@@ -192,7 +197,9 @@ class Problem(Value):
         for key, value in changes.items():
             outer, _, inner = key.partition("__")
             if inner:
-                held = fields[outer]
+                held = fields.get(outer)
+                if not isinstance(held, Value):
+                    raise InvalidInput(f"{key}: {outer!r} has no fields; check the spelling")
                 dropped = held.rivals.get(inner, ())
                 parts = {n: getattr(held, n) for n in type(held).model_fields if n not in dropped}
                 fields[outer] = type(held)(**{**parts, inner: value})

@@ -46,6 +46,10 @@ def fit_readout(features: Floats, labels: Floats, *, ridge: float | Sequence[flo
     dual = k > m
     # φφᵀ (dual) or φᵀφ (primal), lower triangle; φ.T is φ in Fortran order, so nothing is copied.
     gram = dsyrk(1.0, phi.T, trans=1 if dual else 0, lower=1)
+    if not np.all(np.isfinite(np.diagonal(gram))):
+        raise InvalidInput(
+            "features: some are not finite; lower the learning rate, or correct the activation"
+        )
     right = y if dual else phi.T @ y
     shifts = penalties * m * k
     solution = (

@@ -29,7 +29,7 @@ def peak_bytes(problem: Problem, models: Sequence[Model]) -> float:
     if size == 4:
         readout += 8 * k * n
     if any(model.kind == "conditional" for model in models):
-        readout += 8 * ((len(problem.data.components) + 3) * k * k + 2 * k * n + 8 * m * k)
+        readout += 8 * (len(problem.data.components) * k * k + 8 * min(m, 512) * k)
     return INTERPRETER_BYTES + max(step, readout)
 
 

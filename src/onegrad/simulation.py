@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from math import ceil
 
 import numpy as np
 
+from onegrad.equivalents import Model
+from onegrad.hermite import DEGREE_CAP
 from onegrad.problem import Problem
 from onegrad.resources import check_memory, run_jobs
 from onegrad.results import Errors, collect
@@ -44,6 +47,7 @@ def simulate(
     if not names:
         raise InvalidInput("models=[]: must name at least one model; add network")
     resolved = resolve_models(problem, names, seed=seed)
+    _warn_of_large_degrees(problem, resolved, seed=seed)
     check_memory(problem, resolved, workers=workers)
     rows: list[dict[str, dict[str, np.ndarray]]] = []
     goal = DEFAULT_TRIALS if trials is None else trials
@@ -72,6 +76,17 @@ def simulate(
         # As many as the error so far calls for, at most four times as many at once.
         needed = ceil(goal * (reached / target_stderr) ** 2)
         goal = min(max(needed, goal + 1), 4 * goal, MOST_TRIALS)
+
+
+def _warn_of_large_degrees(problem: Problem, models: Sequence[Model], *, seed: int) -> None:
+    expected = resolve_models(problem, ["hermite"], seed=seed)[0].degree or 1
+    for model in models:
+        if model.degree is not None and model.degree > max(expected, DEGREE_CAP - 1):
+            warnings.warn(
+                f"{model.name}: the theorem asks for degree {expected}; at finite n polynomials of "
+                "high degree grow where the activation does not, and may match worse",
+                stacklevel=3,
+            )
 
 
 def _check(trials: int | None, target: float | None, seed: int, workers: int) -> None:

@@ -123,4 +123,5 @@ def fit_models(
             rng = shared.replayed(drawn, (instance.streams.key(Stream.MODEL_NOISE), key))
         phi = features(one, batch, preactivations, rng)
         fits[key] = fit_readout(phi, batch.labels, ridge=instance.problem.ridges)
+        del phi  # before the next model's are made
     return fits

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import PlainValidator, field_validator, model_validator
@@ -104,6 +104,8 @@ class MixtureSource(Value):
     it random directions are drawn independently. `equal_totals` rescales every component's
     strengths to the sum of the first one's. Exact test errors and theory need such a source.
     """
+
+    exact_moments: ClassVar[bool] = True
 
     kind: Literal["mixture"] = "mixture"
     components: tuple[Component, ...] = (Component(weight=0.5), Component(weight=0.5))
