@@ -94,7 +94,7 @@ def test_conditional_features_have_the_moments_that_the_exact_error_assumes():
     phi = one.features(inputs @ first.T, inputs @ one.basis(0), 0, np.random.default_rng(1))
     from onegrad.laws import preactivation_laws
 
-    law = preactivation_laws(instance.mixture, first)[0]
+    law = preactivation_laws(instance.mixture, instance.teacher, first)[0]
     mean, second = one.coefficients(law, 0)[0], one.second_moment(law)
     z_mean = (phi.mean(axis=0) - mean) / (phi.std(axis=0) / np.sqrt(len(phi)))
     z_second = ((phi**2).mean(axis=0) - second) / ((phi**2).std(axis=0) / np.sqrt(len(phi)))

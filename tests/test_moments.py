@@ -7,7 +7,7 @@ import pytest
 
 from conftest import small
 from onegrad import activations, draw, gradient_step, initialise, resolve_models, run_trial
-from onegrad.laws import preactivation_laws, target_covariances
+from onegrad.laws import preactivation_laws
 from onegrad.moments import exact_test_mse
 from onegrad.trial import feature_map
 
@@ -31,7 +31,7 @@ def dense_test_mse(instance, first, model_map, weights, orders=150):
     """The definition, with every matrix k×k and every series long."""
     k = len(first)
     total = model_map.noise_variance * weights @ weights / k
-    for law in preactivation_laws(instance.mixture, first):
+    for law in preactivation_laws(instance.mixture, instance.teacher, first):
         a = model_map.coefficients(law, orders)
         loadings = law.loadings
         covariance = law.gaussian.level * first @ first.T + loadings @ loadings.T
@@ -39,7 +39,7 @@ def dense_test_mse(instance, first, model_map, weights, orders=150):
         omega = sum(np.outer(a[q], a[q]) * correlation**q for q in range(orders + 1))
         np.fill_diagonal(omega, model_map.second_moment(law))
         g = instance.teacher.coefficients(law.gaussian, orders)
-        cov = target_covariances(law, first, instance.teacher)
+        cov = law.target
         r = cov[:, 0] / law.deviations if cov.shape[1] else np.zeros(k)
         psi = sum(a[q] * g[q] * r**q for q in range(orders + 1))
         error = instance.teacher.second_moment(law.gaussian) - 2 * weights @ psi / np.sqrt(k)
@@ -68,11 +68,11 @@ def test_exact_error_equals_the_dense_definition(activation, task, source, rich_
             assert values[column] == pytest.approx(dense, rel=1e-6)
 
 
-def test_blocks_of_neurons_add_up_for_widths_beyond_one_block(rng):
-    problem = small(network__width=600, network__activation="tanh")
+def test_blocks_of_neurons_add_up_for_widths_beyond_one_tile(rng):
+    problem = small(network__width=1300, network__activation="tanh")
     instance, layers, first = trained(problem)
     one = feature_map(resolve_models(problem, ["network"])[0], instance, layers, first)
-    weights = rng.standard_normal((600, 1))
+    weights = rng.standard_normal((1300, 1))
     exact = exact_test_mse(instance.mixture, instance.teacher, first, models=[(one, weights)])[0]
     dense = dense_test_mse(instance, first, one, weights[:, 0])
     assert exact[0] == pytest.approx(dense, rel=1e-6)

@@ -21,7 +21,7 @@ from onegrad.arrays import Floats
 from onegrad.data.mixture import Mixture
 from onegrad.data.teacher import Teacher
 from onegrad.equivalents import FeatureMap
-from onegrad.laws import Law, preactivation_laws, target_covariances
+from onegrad.laws import Law, preactivation_laws
 from onegrad.pairs import PairSum, pair_sums, spike_loadings
 
 LABEL_ORDER = 200  # more orders of the label's series than any correlation needs
@@ -36,47 +36,41 @@ def exact_test_mse(
 ) -> list[Floats]:
     """Return the exact test MSE of each (feature map, weights k × penalties), one per penalty."""
     wide = first_layer.astype(np.float64, copy=False)
-    laws = preactivation_laws(mixture, wide)
+    laws = preactivation_laws(mixture, teacher, wide)
     sums = [PairSum(feature_map, law, weights) for feature_map, weights in models for law in laws]
     higher = iter(pair_sums(first_layer, sums))
     results = []
     for feature_map, weights in models:
         noise = feature_map.noise_variance * np.sum(weights**2, axis=0) / len(weights)
         total = np.array(noise)
-        for law in laws:
-            known = _known_part(feature_map, law, wide, teacher, weights)
-            total += law.gaussian.weight * (known + next(higher) / len(weights))
+        low = [feature_map.coefficients(law, 1) for law in laws]
+        # Degree 1 of all components from one pass over F̂: columns Σ_i f̂_i ŵ_i â_1,i/s_i.
+        columns = [
+            (a[1] / law.deviations)[:, None] * weights for a, law in zip(low, laws, strict=True)
+        ]
+        directions = np.split(wide.T @ np.concatenate(columns, axis=1), len(laws), axis=1)
+        for law, (constant, linear), direction in zip(laws, low, directions, strict=True):
+            spread = law.gaussian.covariance_times(direction)
+            zeroth, first = (constant @ weights) ** 2, np.sum(direction * spread, axis=0)
+            rest = np.maximum(feature_map.second_moment(law) - constant**2 - linear**2, 0.0)
+            quadratic = zeroth + first + rest @ weights**2 + next(higher)
+            cross = label_moments(feature_map, law, wide, teacher) @ weights
+            error = teacher.second_moment(law.gaussian) - 2 * cross / np.sqrt(len(weights))
+            total += law.gaussian.weight * (error + quadratic / len(weights))
         results.append(total)
     return results
-
-
-def _known_part(
-    feature_map: FeatureMap, law: Law, first_layer: Floats, teacher: Teacher, weights: Floats
-) -> Floats:
-    """Return E y² − 2ŵᵀψ and, of ŵᵀΩŵ, degrees 0 and 1 and the diagonal of all others."""
-    k = len(weights)
-    constant, linear = feature_map.coefficients(law, 1)
-    zeroth = (constant @ weights) ** 2
-    direction = first_layer.T @ ((linear / law.deviations)[:, None] * weights)
-    first = np.sum(direction * law.gaussian.covariance_times(direction), axis=0)
-    rest = np.maximum(feature_map.second_moment(law) - constant**2 - linear**2, 0.0)
-    diagonal = rest @ weights**2
-    cross = label_moments(feature_map, law, first_layer, teacher) @ weights / np.sqrt(k)
-    known: Floats = teacher.second_moment(law.gaussian) - 2 * cross
-    return known + (zeroth + first + diagonal) / k
 
 
 def label_moments(
     feature_map: FeatureMap, law: Law, first_layer: Floats, teacher: Teacher
 ) -> Floats:
     """Return E[φ_i y] (features not divided by √k) under one component, shape (k,)."""
-    covariances = target_covariances(law, first_layer, teacher)
-    if covariances.shape[1] == 0:
+    if law.target.shape[1] == 0:
         moments: Floats = (
             feature_map.coefficients(law, 0)[0] * teacher.coefficients(law.gaussian, 0)[0]
         )
         return moments
-    correlation = covariances[:, 0] / law.deviations
+    correlation = law.target[:, 0] / law.deviations
     order = _orders_for(float(np.max(np.abs(correlation))))
     products = (
         feature_map.coefficients(law, order) * teacher.coefficients(law.gaussian, order)[:, None]

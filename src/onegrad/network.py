@@ -102,9 +102,9 @@ def gradient_step(
     """Return F̂ = F + ηG, the first layer after one gradient step."""
     if learning_rate == 0:
         return layers.first
-    trained = descent_direction(
+    change = descent_direction(
         layers, inputs, labels, activation=activation, preactivations=preactivations
     )
-    trained *= trained.dtype.type(learning_rate)
-    trained += layers.first
-    return trained
+    change *= change.dtype.type(learning_rate)
+    change += layers.first
+    return change

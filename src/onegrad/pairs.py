@@ -9,7 +9,7 @@ moves a test error by about 1e−8 of itself, below the series' own tolerance.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +19,7 @@ from onegrad.arrays import Floats
 from onegrad.equivalents import FeatureMap
 from onegrad.laws import Law
 
-ROWS, COLUMNS = 256, 512
+TILE, ROWS, COLUMNS = 1024, 256, 512
 FIRST_ORDERS, MOST_ORDERS = 32, 200
 CLOSE = 1.25  # ratio of deviations whose 200th power still fits single precision
 CLOSED_FORM_FROM = 20  # orders from which a closed form is cheaper than the series
@@ -43,7 +43,6 @@ def spike_loadings(law: Law, first_layer: Floats, basis: Floats) -> tuple[Floats
 
 def pair_sums(first_layer: Floats, sums: Sequence[PairSum]) -> list[Floats]:
     """Return Σ_{i≠j} ŵ_i ŵ_j (E[φ_i φ_j] − degrees 0 and 1) for each item, one per penalty."""
-    k = len(first_layer)
     # Rows are scaled by the largest deviation over components, so that no power exceeds 1.
     reference = np.max([item.law.deviations for item in sums], axis=0)
     scaled = np.divide(first_layer, reference[:, None], dtype=np.float32, casting="same_kind")
@@ -51,24 +50,40 @@ def pair_sums(first_layer: Floats, sums: Sequence[PairSum]) -> list[Floats]:
     by_law: dict[int, list[_Series]] = {}
     for one in series:
         by_law.setdefault(one.law.component, []).append(one)
-    for top in range(0, k, ROWS):
-        rows = slice(top, min(top + ROWS, k))
-        for start in range(top, k, COLUMNS):
-            columns = slice(start, min(start + COLUMNS, k))
-            product = scaled[rows] @ scaled[columns].T
-            overlap = _keep_pairs_once(product, top, start)
-            for group in by_law.values():
-                _add_block(group, product, rows, columns, overlap)
+    for rows, columns, product in _blocks(scaled):
+        i = np.arange(rows.start, rows.stop)[:, None]
+        j = np.arange(columns.start, columns.stop)
+        counted = j <= i if columns.start < rows.stop else None  # elsewhere, or not a pair
+        for group in by_law.values():
+            _add_block(group, product, rows, columns, counted)
     for one in series:
         one.warn_if_truncated()
     return [2 * one.total for one in series]
 
 
-def _keep_pairs_once(product: Floats, top: int, start: int) -> NDArray[np.bool_] | None:
-    """Return which entries are pairs j ≤ i, counted elsewhere or not at all; None for none."""
-    i = np.arange(top, top + product.shape[0])[:, None]
-    j = np.arange(start, start + product.shape[1])[None, :]
-    return None if start > top + product.shape[0] - 1 else j <= i
+def _blocks(scaled: Floats) -> Iterator[tuple[slice, slice, Floats]]:
+    """Yield (rows, columns, scaled[rows] scaled[columns]ᵀ) that cover all pairs i < j.
+
+    Products are made in large tiles, where BLAS is fastest, and handed out in blocks that stay in
+    the cache; on the diagonal in strips, so that little is computed twice.
+    """
+    k = len(scaled)
+    for top in range(0, k, TILE):
+        bottom = min(top + TILE, k)
+        for first in range(top, bottom, ROWS):
+            strip = slice(first, min(first + ROWS, bottom))
+            yield from _cut(strip, first, scaled[strip] @ scaled[first:bottom].T)
+        for left in range(bottom, k, TILE):
+            tile = scaled[top:bottom] @ scaled[left : left + TILE].T
+            for first in range(top, bottom, ROWS):
+                strip = slice(first, min(first + ROWS, bottom))
+                yield from _cut(strip, left, tile[first - top : strip.stop - top])
+
+
+def _cut(rows: slice, left: int, product: Floats) -> Iterator[tuple[slice, slice, Floats]]:
+    for start in range(0, product.shape[1], COLUMNS):
+        part = product[:, start : start + COLUMNS]
+        yield rows, slice(left + start, left + start + part.shape[1]), part
 
 
 def _add_block(
@@ -76,7 +91,7 @@ def _add_block(
     product: Floats,
     rows: slice,
     columns: slice,
-    overlap: NDArray[np.bool_] | None,
+    counted: NDArray[np.bool_] | None,
 ) -> None:
     """Add one block of pairs to all models under one component."""
     law = group[0].law
@@ -84,18 +99,19 @@ def _add_block(
     if group[0].rescale is not None:
         covariance *= group[0].rescale[rows, None]
         covariance *= group[0].rescale[columns]
-    if overlap is not None:
-        covariance[overlap] = 0
-    largest = float(max(covariance.max(initial=0.0), -covariance.min(initial=0.0)))
+    if counted is not None:
+        covariance[counted] = 0
+    square = covariance * covariance
+    largest = float(np.sqrt(square.max(initial=0.0)))
     plan = [(one, one.orders_needed(largest)) for one in group]
     closed = [one for one, orders in plan if orders > CLOSED_FORM_FROM and one.has_closed_form]
     for one in closed:
         one.add_closed_form(covariance, rows, columns)
     plain = [(one, n) for one, n in plan if one not in closed and one.basis_loadings is None]
-    _add_powers(plain, covariance, rows, columns)
+    _add_powers(plain, covariance, square, rows, columns)
     for one, orders in plan:
         if one.basis_loadings is not None:
-            one.add_conditional(covariance, rows, columns, orders, overlap)
+            one.add_conditional(covariance, rows, columns, orders, counted)
 
 
 def _spiked(product: Floats, level: float, spikes: Floats, rows: slice, columns: slice) -> Floats:
@@ -107,23 +123,20 @@ def _spiked(product: Floats, level: float, spikes: Floats, rows: slice, columns:
 
 
 def _add_powers(
-    plan: list[tuple[_Series, int]], covariance: Floats, rows: slice, columns: slice
+    plan: list[tuple[_Series, int]],
+    covariance: Floats,
+    square: Floats,
+    rows: slice,
+    columns: slice,
 ) -> None:
     """Add Σ_l of the plain series: each power is made once, degrees that vanish are skipped."""
     wanted = sorted({q for one, orders in plan for q in one.active(orders)})
-    power, reached = covariance, 1
-    square: Floats | None = None
+    power, reached = square, 2
     for q in wanted:
         while reached < q:
-            if square is None:
-                square = covariance * covariance
-                power, reached = (square.copy(), 2)
-            elif q - reached >= 2:
-                power *= square
-                reached += 2
-            else:
-                power *= covariance
-                reached += 1
+            factor, gain = (square, 2) if q - reached >= 2 else (covariance, 1)
+            power = np.multiply(power, factor, out=None if power is square else power)
+            reached += gain
         for one, orders in plan:
             if q <= orders and one.is_active[q]:
                 one.add(q, power, rows, columns)
@@ -215,13 +228,13 @@ class _Series:
         rows: slice,
         columns: slice,
         orders: int,
-        overlap: NDArray[np.bool_] | None,
+        counted: NDArray[np.bool_] | None,
     ) -> None:
         """Add Σ_l with (ρ + β)^l cut after β²: ρ the spikes' part of the covariance, β the rest."""
         assert self.basis_loadings is not None
         spike = self.basis_loadings[rows] @ self.basis_loadings[columns].T
-        if overlap is not None:
-            spike[overlap] = 0
+        if counted is not None:
+            spike[counted] = 0
         rest = covariance - spike
         self.add(2, covariance * covariance, rows, columns)
         before, power = spike, spike * spike  # ρ^{l−2}, ρ^{l−1} for l = 3

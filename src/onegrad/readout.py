@@ -56,7 +56,8 @@ def fit_readout(features: Floats, labels: Floats, *, ridge: float | Sequence[flo
         _solve_one(gram, shifts[0], right) if len(shifts) == 1 else _solve_many(gram, shifts, right)
     )
     weights = np.sqrt(k) * (phi.T @ solution if dual else solution)
-    residual = y[:, None] - phi @ weights / np.sqrt(k)
+    # In the dual (φφᵀ + shift) α = y, so that the residual y − φφᵀα is shift·α.
+    residual = shifts * solution if dual else y[:, None] - phi @ solution
     return Readout(penalties, weights, np.mean(residual**2, axis=0))
 
 
