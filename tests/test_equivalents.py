@@ -30,13 +30,16 @@ def test_given_rates_imply_a_strength():
     assert resolve_models(problem, ["hermite"])[0].degree == 4  # log‖Σ‖/log n ≈ 0.83
 
 
-def test_a_models_numbers_do_not_depend_on_the_others():
-    problem = small(teacher={"kind": "labels"})
-    names = ["network", "hermite:2", "linear", "conditional", "untrained"]
+@pytest.mark.parametrize("source", ["plain", "rich"])
+@pytest.mark.parametrize("activation", ["relu", "tanh", "softplus"])
+def test_a_models_numbers_do_not_depend_on_the_others(source, activation, rich_source):
+    changes = {"data": rich_source} if source == "rich" else {}
+    problem = small(network__activation=activation, teacher={"kind": "labels"}, **changes)
+    names = ["network", "hermite:2", "hermite:3", "linear", "conditional", "untrained"]
     together = run_trial(problem, resolve_models(problem, names))
+    backwards = run_trial(problem, resolve_models(problem, names[::-1]))
     for name in names:
         alone = run_trial(problem, resolve_models(problem, [name]))
-        backwards = run_trial(problem, resolve_models(problem, names[::-1]))
         for metric, value in together[name].items():
             assert np.array_equal(value, alone[name][metric]), (name, metric)
             assert np.array_equal(value, backwards[name][metric]), (name, metric)

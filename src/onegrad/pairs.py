@@ -129,17 +129,23 @@ def _add_powers(
     rows: slice,
     columns: slice,
 ) -> None:
-    """Add Σ_l of the plain series: each power is made once, degrees that vanish are skipped."""
+    """Add Σ_l of the plain series: each power is made once, degrees that vanish are skipped.
+
+    Even and odd powers have chains of their own, R²·R²⋯ and R³·R²⋯, so that a power has the same
+    bits whichever others are wanted.
+    """
     wanted = sorted({q for one, orders in plan for q in one.active(orders)})
-    power, reached = square, 2
-    for q in wanted:
-        while reached < q:
-            factor, gain = (square, 2) if q - reached >= 2 else (covariance, 1)
-            power = np.multiply(power, factor, out=None if power is square else power)
-            reached += gain
-        for one, orders in plan:
-            if q <= orders and one.is_active[q]:
-                one.add(q, power, rows, columns)
+    for parity in (0, 1):
+        power, reached = square, 2
+        for q in [q for q in wanted if q % 2 == parity]:
+            if parity and reached == 2:
+                power, reached = square * covariance, 3
+            while reached < q:
+                power = np.multiply(power, square, out=None if power is square else power)
+                reached += 2
+            for one, orders in plan:
+                if q <= orders and one.is_active[q]:
+                    one.add(q, power, rows, columns)
 
 
 class _Series:

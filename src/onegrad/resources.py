@@ -34,7 +34,12 @@ def peak_bytes(problem: Problem, models: Sequence[Model]) -> float:
 
 
 def machine_bytes() -> float:
-    """Return the memory of this machine, or of its control group where that is smaller."""
+    """Return the memory of this machine, or of its control group where that is smaller.
+
+    Infinite where the system does not tell: then nothing is refused.
+    """
+    if "SC_PHYS_PAGES" not in getattr(os, "sysconf_names", {}):
+        return float("inf")
     total = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     limit = Path("/sys/fs/cgroup/memory.max")
     if limit.exists():
