@@ -8,8 +8,8 @@ import pytest
 from conftest import small
 from onegrad import activations, draw, gradient_step, initialise, resolve_models, run_trial
 from onegrad.laws import preactivation_laws
+from onegrad.models import feature_map
 from onegrad.moments import exact_test_mse
-from onegrad.trial import feature_map
 
 ALL_MODELS = ["network", "hermite:3", "linear", "conditional"]
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from onegrad.instance import Batch as Batch
     from onegrad.instance import Instance as Instance
     from onegrad.instance import draw as draw
+    from onegrad.models import feature_map as feature_map
+    from onegrad.models import resolve_models as resolve_models
     from onegrad.moments import exact_test_mse as exact_test_mse
     from onegrad.network import Layers as Layers
     from onegrad.network import descent_direction as descent_direction
@@ -33,12 +35,15 @@ if TYPE_CHECKING:
     from onegrad.results import Errors as Errors
     from onegrad.scaling import Scaling as Scaling
     from onegrad.sharing import Shared as Shared
+    from onegrad.sharing import first_layers as first_layers
     from onegrad.simulation import simulate as simulate
-    from onegrad.trial import feature_map as feature_map
+    from onegrad.theory.equivalence import equivalence as equivalence
+    from onegrad.theory.limit import maximal_rate_limit as maximal_rate_limit
+    from onegrad.theory.prediction import predict as predict
+    from onegrad.theory.prediction import predict_curve as predict_curve
+    from onegrad.theory.tuning import tune as tune
     from onegrad.trial import features as features
-    from onegrad.trial import first_layers as first_layers
     from onegrad.trial import fit_models as fit_models
-    from onegrad.trial import resolve_models as resolve_models
     from onegrad.trial import run_trial as run_trial
     from onegrad.validation import InvalidInput as InvalidInput
 
@@ -63,16 +68,21 @@ _HOMES = {
     "Errors": "results",
     "Scaling": "scaling",
     "simulate": "simulation",
-    "feature_map": "trial",
+    "feature_map": "models",
     "features": "trial",
-    "resolve_models": "trial",
+    "resolve_models": "models",
     "run_trial": "trial",
     "sampled_errors": "evaluation",
     "measure_errors": "evaluation",
     "fit_models": "trial",
-    "first_layers": "trial",
+    "first_layers": "sharing",
     "Shared": "sharing",
     "InvalidInput": "validation",
+    "predict": "theory.prediction",
+    "predict_curve": "theory.prediction",
+    "equivalence": "theory.equivalence",
+    "tune": "theory.tuning",
+    "maximal_rate_limit": "theory.limit",
 }
 __all__ = list(_HOMES)
 __version__ = "0.1.0"

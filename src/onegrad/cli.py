@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from onegrad import __version__
+from onegrad.cli_theory import equivalence, limit, predict, tune
 from onegrad.options import problem_options
 
 DEFAULT_MODELS = "network,hermite"
@@ -91,6 +92,10 @@ def simulate(
         print_table(errors)
 
 
+for command in (predict, equivalence, tune, limit):
+    cli.add_command(command)
+
+
 def main() -> None:
     """Run the command line: errors are one line on stderr, exit code 2 for bad input."""
     warnings.showwarning = _note  # type: ignore[assignment]
@@ -115,11 +120,12 @@ def _guarded(run: Callable[[], Any]) -> int:
         return _complain("interrupted; start the command again to repeat it", 130)
     except (ValueError, RuntimeError, MemoryError, ArithmeticError) as error:
         from onegrad.simulation import TargetNotReached
+        from onegrad.theory.limit import NotConverged
         from onegrad.validation import InvalidInput
 
         if isinstance(error, InvalidInput):
             return _complain(str(error), 2)
-        if isinstance(error, TargetNotReached):
+        if isinstance(error, TargetNotReached | NotConverged):
             return _complain(str(error), 1)
         raise
     return 0

@@ -14,7 +14,11 @@ if TYPE_CHECKING:
 # (option, keyword arguments of click, field of the problem)
 _OPTIONS: list[tuple[str, dict[str, Any], str]] = [
     ("--dimension", {"type": int, "help": "Input dimension n.  [default: 1000]"}, "dimension"),
-    ("--samples", {"type": int, "help": "Samples m of the readout.  [default: 1000]"}, "samples"),
+    (
+        "--samples",
+        {"metavar": "INTEGER", "help": "Samples m of the readout.  [default: 1000]"},
+        "samples",
+    ),
     (
         "--step-samples",
         {"type": int, "help": "Samples of the gradient step.  [default: m]"},
@@ -134,8 +138,10 @@ def build_problem(path: Path | None, options: dict[str, Any]) -> Problem:
     for name, value in given.items():
         outer, _, inner = _FIELDS[name].partition(".")
         if name == "ridge":
-            numbers = _numbers(name, value)
+            numbers = parse_numbers(name, value)
             fields["ridge"] = numbers[0] if len(numbers) == 1 else numbers
+        elif name == "samples":
+            fields["samples"] = _whole(name, value)
         elif inner:
             held = dict(fields.get(outer, {}))
             for rival in rivals.get(inner, ()):
@@ -159,7 +165,7 @@ def _set_components(fields: dict[str, Any], given: dict[str, Any]) -> None:
         return
     data = dict(fields.get("data", {}))
     parts = [dict(c) for c in data.get("components", [{}, {}])]
-    weights = _numbers("weights", given["weights"]) if "weights" in given else None
+    weights = parse_numbers("weights", given["weights"]) if "weights" in given else None
     count = given.get("components", len(weights) if weights else len(parts))
     if count < 1:
         raise InvalidInput(f"components={count}: must be at least 1; raise it")
@@ -183,7 +189,7 @@ def _set_components(fields: dict[str, Any], given: dict[str, Any]) -> None:
                 part[name] = given[name]
         if "strengths" in given:
             text = given["strengths"]
-            numbers = text if text == "uniform" else _numbers("strengths", text)
+            numbers = text if text == "uniform" else parse_numbers("strengths", text)
             part["strengths"] = numbers[0] if len(numbers) == 1 else numbers
     data["components"] = parts
     fields["data"] = data
@@ -201,7 +207,8 @@ def _set_task(fields: dict[str, Any], given: dict[str, Any]) -> None:
     fields["teacher"] = teacher
 
 
-def _numbers(name: str, text: str) -> list[float]:
+def parse_numbers(name: str, text: str) -> list[float]:
+    """Return the numbers of a comma list."""
     from onegrad.validation import InvalidInput
 
     try:
@@ -210,3 +217,12 @@ def _numbers(name: str, text: str) -> list[float]:
         raise InvalidInput(
             f"{name}={text!r}: must be numbers separated by commas; correct it"
         ) from None
+
+
+def _whole(name: str, text: object) -> int:
+    from onegrad.validation import InvalidInput
+
+    try:
+        return int(str(text))
+    except ValueError:
+        raise InvalidInput(f"{name}={text!r}: must be a whole number; correct it") from None

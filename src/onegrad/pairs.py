@@ -8,7 +8,6 @@ moves a test error by about 1e−8 of itself, below the series' own tolerance.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -18,12 +17,12 @@ from numpy.typing import NDArray
 from onegrad.arrays import Floats
 from onegrad.equivalents import FeatureMap
 from onegrad.laws import Law
+from onegrad.series import Series
+
+Index = slice | NDArray[np.integer]
 
 TILE, ROWS, COLUMNS = 1024, 256, 512
-FIRST_ORDERS, MOST_ORDERS = 32, 200
 CLOSE = 1.25  # ratio of deviations whose 200th power still fits single precision
-CLOSED_FORM_FROM = 20  # orders from which a closed form is cheaper than the series
-TOLERANCE = 1e-8  # of the largest E φ², per pair
 
 
 @dataclass(frozen=True)
@@ -46,9 +45,9 @@ def pair_sums(first_layer: Floats, sums: Sequence[PairSum]) -> list[Floats]:
     # Rows are scaled by the largest deviation over components, so that no power exceeds 1.
     reference = np.max([item.law.deviations for item in sums], axis=0)
     scaled = np.divide(first_layer, reference[:, None], dtype=np.float32, casting="same_kind")
-    series = [_Series(item, first_layer, reference) for item in sums]
-    by_law: dict[int, list[_Series]] = {}
-    for one in series:
+    running = [_Sum(item, first_layer, reference) for item in sums]
+    by_law: dict[int, list[_Sum]] = {}
+    for one in running:
         by_law.setdefault(one.law.component, []).append(one)
     for rows, columns, product in _blocks(scaled):
         i = np.arange(rows.start, rows.stop)[:, None]
@@ -56,9 +55,9 @@ def pair_sums(first_layer: Floats, sums: Sequence[PairSum]) -> list[Floats]:
         counted = j <= i if columns.start < rows.stop else None  # elsewhere, or not a pair
         for group in by_law.values():
             _add_block(group, product, rows, columns, counted)
-    for one in series:
-        one.warn_if_truncated()
-    return [2 * one.total for one in series]
+    for one in running:
+        one.series.warn_if_truncated()
+    return [2 * one.total for one in running]
 
 
 def _blocks(scaled: Floats) -> Iterator[tuple[slice, slice, Floats]]:
@@ -87,7 +86,7 @@ def _cut(rows: slice, left: int, product: Floats) -> Iterator[tuple[slice, slice
 
 
 def _add_block(
-    group: list[_Series],
+    group: list[_Sum],
     product: Floats,
     rows: slice,
     columns: slice,
@@ -104,7 +103,7 @@ def _add_block(
     square = covariance * covariance
     largest = float(np.sqrt(square.max(initial=0.0)))
     plan = [(one, one.orders_needed(largest)) for one in group]
-    closed = [one for one, orders in plan if orders > CLOSED_FORM_FROM and one.has_closed_form]
+    closed = [one for one, orders in plan if one.series.closed(orders)]
     for one in closed:
         one.add_closed_form(covariance, rows, columns)
     plain = [(one, n) for one, n in plan if one not in closed and one.basis_loadings is None]
@@ -123,7 +122,7 @@ def _spiked(product: Floats, level: float, spikes: Floats, rows: slice, columns:
 
 
 def _add_powers(
-    plan: list[tuple[_Series, int]],
+    plan: list[tuple[_Sum, int]],
     covariance: Floats,
     square: Floats,
     rows: slice,
@@ -134,7 +133,7 @@ def _add_powers(
     Even and odd powers have chains of their own, R²·R²⋯ and R³·R²⋯, so that a power has the same
     bits whichever others are wanted.
     """
-    wanted = sorted({q for one, orders in plan for q in one.active(orders)})
+    wanted = sorted({q for one, orders in plan for q in one.series.active(orders)})
     for parity in (0, 1):
         power, reached = square, 2
         for q in [q for q in wanted if q % 2 == parity]:
@@ -144,17 +143,17 @@ def _add_powers(
                 power = np.multiply(power, square, out=None if power is square else power)
                 reached += 2
             for one, orders in plan:
-                if q <= orders and one.is_active[q]:
+                if q <= orders and one.series.is_active[q]:
                     one.add(q, power, rows, columns)
 
 
-class _Series:
+class _Sum:
     """The running sum of one item, with its coefficients scaled to the blocks' units."""
 
     def __init__(self, item: PairSum, first_layer: Floats, reference: Floats) -> None:
         self.item, self.law = item, item.law
+        self.series = Series(item.feature_map, item.law)
         self.total = np.zeros(item.weights.shape[1])
-        self.truncated = 0.0
         # Blocks are in units of `reference`. Where this component's deviations are close to it the
         # coefficients take up the difference; otherwise the blocks are rescaled.
         ratio = reference / self.law.deviations
@@ -169,46 +168,19 @@ class _Series:
             loadings, _ = spike_loadings(self.law, first_layer.astype(float, copy=False), basis)
             unit = reference if close else self.law.deviations
             self.basis_loadings = (loadings / unit[:, None]).astype(np.float32)
-        pair = item.feature_map.pair_activation
-        self.pair = pair.pair if pair is not None else None
-        self.has_closed_form = self.pair is not None and self.law.centred
-        self.power_scale = float(np.max(item.feature_map.second_moment(self.law)))
-        self._prepare(FIRST_ORDERS)
+        self._weigh()
 
-    def _prepare(self, orders: int) -> None:
-        degree = self.item.feature_map.degree
-        self.orders = orders if degree is None else min(orders, max(degree, 2))
-        raw = self.item.feature_map.coefficients(self.law, self.orders)
-        size = np.max(raw**2, axis=1) / (self.power_scale or 1.0)
-        ahead = size.copy()
-        ahead[-1] = max(size[-1], size[-2])  # every second degree may vanish: look at two
-        self.tail = np.maximum.accumulate(ahead[::-1])[::-1]
-        self.is_active = size > 1e-28
-        powers = np.arange(self.orders + 1)[:, None]
-        scaled = raw * self.ratio**powers
-        weighted = scaled[:, :, None] * self.item.weights
-        self.weighted = weighted.astype(np.float32)
-
-    def active(self, orders: int) -> list[int]:
-        """Return the degrees from 2 to `orders` whose coefficients do not vanish."""
-        return [q for q in range(2, min(orders, self.orders) + 1) if self.is_active[q]]
+    def _weigh(self) -> None:
+        powers = np.arange(self.series.orders + 1)[:, None]
+        scaled = self.series.coefficients * self.ratio**powers
+        self.weighted = (scaled[:, :, None] * self.item.weights).astype(np.float32)
 
     def orders_needed(self, largest: float) -> int:
-        """Return the last degree to sum so that the tail is below the tolerance."""
-        r = min(largest * self.bound_ratio, 1.0)
-        while True:
-            bounds = r ** np.arange(self.orders + 1) * self.tail
-            enough = np.flatnonzero(bounds < TOLERANCE)
-            if len(enough):
-                return max(int(enough[0]) - 1, 1)
-            finite = self.item.feature_map.degree is not None
-            if finite or self.orders >= MOST_ORDERS:
-                if not finite and not self.has_closed_form:
-                    self.truncated = max(self.truncated, float(bounds[-1]))
-                return self.orders
-            if self.has_closed_form:
-                return self.orders
-            self._prepare(min(4 * self.orders, MOST_ORDERS))
+        """Return the last degree to sum for a block with this largest entry."""
+        needed = self.series.orders_needed(largest * self.bound_ratio)
+        if len(self.weighted) <= self.series.orders:
+            self._weigh()
+        return needed
 
     def add(self, q: int, power: Floats, rows: slice, columns: slice) -> None:
         """Add Σ_ij c_q,i c_q,j power_ij for one degree."""
@@ -217,14 +189,9 @@ class _Series:
 
     def add_closed_form(self, covariance: Floats, rows: slice, columns: slice) -> None:
         """Add the closed form of E[φ_iφ_j] less its degrees 0 and 1."""
-        assert self.pair is not None
-        deviations, weights = self.law.deviations, self.item.weights
-        scale = self.ratio[rows, None] * self.ratio[columns]
-        correlation = covariance * scale
-        kernel = self.pair(correlation, deviations[rows, None], deviations[None, columns])
-        low = self.item.feature_map.coefficients(self.law, 1)
-        kernel -= np.outer(low[0, rows], low[0, columns])
-        kernel -= np.outer(low[1, rows], low[1, columns]) * correlation
+        weights = self.item.weights
+        correlation = covariance * (self.ratio[rows, None] * self.ratio[columns])
+        kernel = closed_pairs(self.series, correlation, rows, columns)
         kernel[covariance == 0] = 0  # pairs that are counted elsewhere
         self.total += np.sum(weights[rows] * (kernel @ weights[columns]), axis=0)
 
@@ -248,14 +215,15 @@ class _Series:
             mixed = q * power + (q * (q - 1) / 2) * before * rest
             mixed *= rest
             before, power = power, power * spike
-            if self.is_active[q]:
+            if self.series.is_active[q]:
                 self.add(q, mixed + power, rows, columns)
 
-    def warn_if_truncated(self) -> None:
-        """Warn when two neurons are so correlated that the series was cut too early."""
-        if self.truncated > 1e-4:
-            warnings.warn(
-                f"exact test error: some neurons are almost parallel and {MOST_ORDERS} orders "
-                f"leave a relative error up to {self.truncated:.1g}; compare with test='sampled'",
-                stacklevel=2,
-            )
+
+def closed_pairs(series: Series, correlation: Floats, rows: Index, columns: Index) -> Floats:
+    """Return E[φ_iφ_j] less its degrees 0 and 1 for a block of pairs, by the closed form."""
+    assert series.pair is not None
+    deviations, low = series.law.deviations, series.coefficients[:2]
+    kernel = series.pair(correlation, deviations[rows, None], deviations[None, columns])
+    kernel -= np.outer(low[0, rows], low[0, columns])
+    kernel -= np.outer(low[1, rows], low[1, columns]) * correlation
+    return kernel

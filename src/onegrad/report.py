@@ -6,6 +6,7 @@ import sys
 import threading
 from types import TracebackType
 
+import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
@@ -24,16 +25,16 @@ SHOW_AFTER_SECONDS = 2.0
 class TrialProgress:
     """A progress bar on a terminal for work of more than two seconds; nothing in a pipe."""
 
-    def __init__(self) -> None:
+    def __init__(self, unit: str = "trials") -> None:
         self._bar = Progress(
-            TextColumn("trials"),
+            TextColumn(unit),
             BarColumn(),
             MofNCompleteColumn(),
             TimeRemainingColumn(),
             console=Console(stderr=True),
             transient=True,
         )
-        self._task = self._bar.add_task("trials", total=None)
+        self._task = self._bar.add_task(unit, total=None)
         self._timer = threading.Timer(SHOW_AFTER_SECONDS, self._bar.start)
         self._timer.daemon = True
 
@@ -53,18 +54,21 @@ class TrialProgress:
             self._bar.stop()
 
     def update(self, done: int, total: int) -> None:
-        """Show `done` of `total` trials."""
+        """Show `done` of `total`."""
         self._bar.update(self._task, completed=done, total=total)
 
 
 def print_table(errors: Errors) -> None:
-    """Print means, standard errors and paired gaps, one row per model and penalty."""
-    console = Console(width=None if sys.stdout.isatty() else 120)
+    """Print means, standard errors and paired gaps, one row per model and point of the axes."""
     table = Table(caption=_caption(errors), caption_justify="left")
-    several = len(errors.problem.ridges) > 1
+    axes = {
+        name: values
+        for name, values in errors.axes.items()
+        if name == "samples" or (name == "ridge" and len(values) > 1)
+    }
     table.add_column("model")
-    if several:
-        table.add_column("ridge", justify="right")
+    for name in axes:
+        table.add_column(name, justify="right")
     shown = [name for name in _TITLES if name in errors.metrics]
     for name in shown:
         table.add_column(_TITLES[name], justify="right")
@@ -72,20 +76,33 @@ def print_table(errors: Errors) -> None:
     if gap is not None:
         table.add_column("gap to network", justify="right")
     estimates = [errors.estimate(name) for name in shown]
-    for i, model in enumerate(errors.models):
+    for index in np.ndindex(estimates[0].mean.shape):
+        model = errors.models[index[0]]
         label = model.name if model.name != "hermite" else f"hermite (degree {model.degree})"
-        for j, ridge in enumerate(errors.problem.ridges):
-            cells = [label, *([f"{ridge:g}"] if several else [])]
-            cells += [_with_error(e, i, j) for e in estimates]
-            if gap is not None:
-                cells.append("" if model.name == "network" else _percent(gap, i, j))
-            table.add_row(*cells)
-    console.print(table)
+        places = dict(zip(list(errors.axes)[2:], index[1:], strict=True))
+        cells = [label, *(f"{values[places[name]]:g}" for name, values in axes.items())]
+        cells += [_with_error(e, index) for e in estimates]
+        if gap is not None:
+            cells.append("" if model.name == "network" else _percent(gap, index))
+        table.add_row(*cells)
+    print_rich(table)
+
+
+def print_rich(table: Table) -> None:
+    """Print a table; in a pipe 120 columns wide."""
+    Console(width=None if sys.stdout.isatty() else 120).print(table)
 
 
 def _caption(errors: Errors) -> str:
     p = errors.problem
-    sizes = f"n = {p.dimension}, m = {p.samples}, k = {p.width}, {p.network.activation}"
+    sizes = f"n = {p.dimension}, k = {p.width}, {p.network.activation}"
+    if errors.samples is None:
+        sizes = f"n = {p.dimension}, m = {p.samples}, k = {p.width}, {p.network.activation}"
+    if errors.predicted:
+        return (
+            f"{sizes}; predicted, nothing trained; {errors.trials} draws of the first layer, seed "
+            f"{errors.seed}; ± standard error over draws"
+        )
     method = "integrated exactly" if p.test == "exact" else f"over {p.test_size} sampled points"
     redrawn = "everything" if p.redraw == "all" else "only the network"
     return (
@@ -94,9 +111,9 @@ def _caption(errors: Errors) -> str:
     )
 
 
-def _with_error(estimate: Estimate, i: int, j: int) -> str:
-    return f"{estimate.mean[i, j]:.5f} ± {estimate.stderr[i, j]:.5f}"
+def _with_error(estimate: Estimate, index: tuple[int, ...]) -> str:
+    return f"{estimate.mean[index]:.5f} ± {estimate.stderr[index]:.5f}"
 
 
-def _percent(gap: Estimate, i: int, j: int) -> str:
-    return f"{100 * gap.mean[i, j]:+.2f} ± {100 * gap.stderr[i, j]:.2f} %"
+def _percent(gap: Estimate, index: tuple[int, ...]) -> str:
+    return f"{100 * gap.mean[index]:+.2f} ± {100 * gap.stderr[index]:.2f} %"

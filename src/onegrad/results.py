@@ -28,20 +28,25 @@ class Estimate:
 class Errors:
     """The metrics of every trial, model and penalty.
 
-    `metrics[name]` has one dimension per entry of `axes`: trial, model, ridge.
+    `metrics[name]` has one dimension per entry of `axes`: trial, model, (samples,) ridge. For
+    predictions a trial is a draw of the first layer.
     """
 
     problem: Problem
     seed: int
     models: tuple[Model, ...]
     metrics: dict[str, Floats]
+    samples: tuple[int, ...] | None = None
+    predicted: bool = False
 
     @property
     def axes(self) -> dict[str, Sequence[Any]]:
         """Names and coordinates of the dimensions, in order."""
+        curve = {} if self.samples is None else {"samples": list(self.samples)}
         return {
             "trial": range(self.trials),
             "model": [m.name for m in self.models],
+            **curve,
             "ridge": list(self.problem.ridges),
         }
 
@@ -51,12 +56,12 @@ class Errors:
         return len(next(iter(self.metrics.values())))
 
     def estimate(self, metric: str = "test_mse") -> Estimate:
-        """Return mean and standard error over trials, shape (model, ridge)."""
+        """Return mean and standard error over trials, shape (model, …, ridge)."""
         values = self.metrics[metric]
         return Estimate(values.mean(axis=0), _standard_error(values))
 
     def gap(self, metric: str = "test_mse") -> Estimate | None:
-        """Return the paired relative gap of every model to the network, shape (model, ridge).
+        """Return the paired relative gap of every model to the network, shape (model, …, ridge).
 
         g = (Σ_t model_t − Σ_t network_t)/Σ_t network_t over the same trials; the standard error is
         that of this ratio (delta method), from the paired residuals model_t − (1 + g) network_t.
@@ -74,23 +79,26 @@ class Errors:
     def to_frame(self) -> pd.DataFrame:
         """Return a long table: model, ridge, metric, mean, stderr, trials, gap, gap_stderr."""
         rows = []
+        names = [name for name in self.axes if name not in ("trial", "model")]
+        values = [self.axes[name] for name in names]
         for metric in self.metrics:
             estimate, gap = self.estimate(metric), self.gap(metric)
-            for i, model in enumerate(self.models):
-                for j, ridge in enumerate(self.problem.ridges):
-                    rows.append(
-                        {
-                            "model": model.name,
-                            "degree": model.degree,
-                            "ridge": ridge,
-                            "metric": metric,
-                            "mean": estimate.mean[i, j],
-                            "stderr": estimate.stderr[i, j],
-                            "trials": self.trials,
-                            "gap": np.nan if gap is None else gap.mean[i, j],
-                            "gap_stderr": np.nan if gap is None else gap.stderr[i, j],
-                        }
-                    )
+            for index, mean in np.ndenumerate(estimate.mean):
+                model = self.models[index[0]]
+                where = {n: v[i] for n, v, i in zip(names, values, index[1:], strict=True)}
+                rows.append(
+                    {
+                        "model": model.name,
+                        "degree": model.degree,
+                        **where,
+                        "metric": metric,
+                        "mean": mean,
+                        "stderr": estimate.stderr[index],
+                        "trials": self.trials,
+                        "gap": np.nan if gap is None else gap.mean[index],
+                        "gap_stderr": np.nan if gap is None else gap.stderr[index],
+                    }
+                )
         return pd.DataFrame(rows).astype({"degree": "Int64"})
 
     def to_dict(self) -> dict[str, Any]:
@@ -108,19 +116,21 @@ class Errors:
             models[model.name] = entry
         out: dict[str, Any] = {
             "problem": self.problem.to_dict(),
-            "trials": self.trials,
+            "draws" if self.predicted else "trials": self.trials,
             "seed": self.seed,
             "models": models,
         }
-        if isinstance(self.problem.ridge, tuple):
+        if self.samples is not None:
+            out["axes"] = {"samples": list(self.samples), "ridge": list(self.problem.ridges)}
+        elif isinstance(self.problem.ridge, tuple):
             out["axes"] = {"ridge": list(self.problem.ridges)}
         return out
 
     def _entry(self, estimate: Estimate, model: int) -> dict[str, Any]:
         pair = {"mean": estimate.mean[model], "stderr": estimate.stderr[model]}
-        if isinstance(self.problem.ridge, tuple):
-            return {k: [_number(x) for x in v] for k, v in pair.items()}
-        return {k: _number(v[0]) for k, v in pair.items()}
+        if self.samples is None and not isinstance(self.problem.ridge, tuple):
+            return {k: _plain(v[0]) for k, v in pair.items()}
+        return {k: _plain(v) for k, v in pair.items()}
 
 
 def collect(
@@ -129,6 +139,8 @@ def collect(
     trials: Sequence[dict[str, dict[str, Floats]]],
     *,
     seed: int,
+    samples: tuple[int, ...] | None = None,
+    predicted: bool = False,
 ) -> Errors:
     """Return the result of consecutive trials, stacked by metric."""
     present = [m for m in METRICS if m in trials[0][models[0].name]]
@@ -136,7 +148,7 @@ def collect(
         metric: np.stack([[trial[m.name][metric] for m in models] for trial in trials])
         for metric in present
     }
-    return Errors(problem, seed, tuple(models), metrics)
+    return Errors(problem, seed, tuple(models), metrics, samples, predicted)
 
 
 def _standard_error(values: Floats) -> Floats:
@@ -146,5 +158,8 @@ def _standard_error(values: Floats) -> Floats:
     return deviation / np.sqrt(len(values))
 
 
-def _number(value: float) -> float | None:
+def _plain(value: Any) -> Any:
+    """Return nested lists of numbers; null where a number is not finite."""
+    if np.ndim(value):
+        return [_plain(part) for part in value]
     return float(value) if np.isfinite(value) else None

@@ -8,9 +8,17 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from onegrad import activations
 from onegrad.arrays import Floats
 from onegrad.instance import Batch, Instance
-from onegrad.network import Layers, draw_first_layer, draw_second_layer, step_preactivations
+from onegrad.network import (
+    Layers,
+    draw_first_layer,
+    draw_second_layer,
+    gradient_step,
+    initialise,
+    step_preactivations,
+)
 from onegrad.randomness import Stream
 
 T = TypeVar("T")
@@ -73,6 +81,24 @@ class Shared:
     def replayed(self, rng: np.random.Generator, key: Hashable) -> Replayed:
         """Return a source of what `rng` draws, kept for the next that asks with this key."""
         return Replayed(self, rng, key)
+
+
+def first_layers(instance: Instance, shared: Shared | None = None) -> tuple[Layers, Floats]:
+    """Return the initial layers and the first layer F̂ after the step."""
+    if shared is None:
+        layers, batch, blocks = initialise(instance), instance.step_batch(), None
+    else:
+        layers, batch = shared.initialise(instance), shared.step_batch(instance)
+        blocks = shared.step_preactivations(instance, layers, batch)
+    trained = gradient_step(
+        layers,
+        batch.inputs,
+        batch.labels,
+        activation=activations.get(instance.problem.network.activation),
+        learning_rate=instance.scales.learning_rate,
+        preactivations=blocks,
+    )
+    return layers, trained
 
 
 @dataclass

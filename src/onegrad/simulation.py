@@ -10,11 +10,12 @@ import numpy as np
 
 from onegrad.equivalents import Model
 from onegrad.hermite import DEGREE_CAP
+from onegrad.models import resolve_models
 from onegrad.problem import Problem
 from onegrad.resources import check_memory, run_jobs
 from onegrad.results import Errors, collect
-from onegrad.trial import resolve_models, run_trial
-from onegrad.validation import InvalidInput
+from onegrad.trial import run_trial
+from onegrad.validation import InvalidInput, whole_number
 
 Progress = Callable[[int, int], None]
 
@@ -94,10 +95,9 @@ def _check(trials: int | None, target: float | None, seed: int, workers: int) ->
         raise InvalidInput(
             f"trials={trials} and target_stderr={target}: must not be given together; keep one"
         )
-    for name, value, least in (("trials", trials, 1), ("seed", seed, 0), ("workers", workers, 1)):
-        if value is not None and (isinstance(value, bool) or value != int(value) or value < least):
-            raise InvalidInput(
-                f"{name}={value!r}: must be a whole number of at least {least}; change it"
-            )
+    if trials is not None:
+        whole_number("trials", trials, least=1)
+    whole_number("seed", seed, least=0)
+    whole_number("workers", workers, least=1)
     if target is not None and not 0 < target < 1:
         raise InvalidInput(f"target_stderr={target}: must lie between 0 and 1; try 0.01")

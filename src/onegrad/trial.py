@@ -6,24 +6,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from onegrad import activations
 from onegrad.arrays import Floats
-from onegrad.conditional import conditional_map
-from onegrad.equivalents import FeatureMap, HermiteMap, Model, NetworkMap, Normals, parse_model
+from onegrad.equivalents import FeatureMap, Model, Normals
 from onegrad.evaluation import Metrics, measure_errors
-from onegrad.hermite import expand
 from onegrad.instance import Batch, Instance, draw
-from onegrad.network import Layers, gradient_step, initialise
+from onegrad.models import feature_map
 from onegrad.problem import Problem
 from onegrad.randomness import Stream
 from onegrad.readout import Readout, fit_readout
-from onegrad.sharing import Shared
-
-
-def resolve_models(problem: Problem, names: Sequence[str], *, seed: int = 0) -> list[Model]:
-    """Return the models by name; the default Hermite degree is that of the seed's trial 0."""
-    degree = draw(problem, seed=seed).scales.degree
-    return [parse_model(name, default_degree=degree) for name in names]
+from onegrad.sharing import Shared, first_layers
 
 
 def run_trial(
@@ -59,36 +50,6 @@ def run_trial(
                     "squared_weight_norm": fit.squared_norm,
                 }
     return {model.name: results[model.name] for model in models}
-
-
-def first_layers(instance: Instance, shared: Shared | None = None) -> tuple[Layers, Floats]:
-    """Return the initial layers and the first layer F̂ after the step."""
-    if shared is None:
-        layers, batch, blocks = initialise(instance), instance.step_batch(), None
-    else:
-        layers, batch = shared.initialise(instance), shared.step_batch(instance)
-        blocks = shared.step_preactivations(instance, layers, batch)
-    trained = gradient_step(
-        layers,
-        batch.inputs,
-        batch.labels,
-        activation=activations.get(instance.problem.network.activation),
-        learning_rate=instance.scales.learning_rate,
-        preactivations=blocks,
-    )
-    return layers, trained
-
-
-def feature_map(model: Model, instance: Instance, layers: Layers, trained: Floats) -> FeatureMap:
-    """Return what the model does with pre-activations of its first layer."""
-    activation = activations.get(instance.problem.network.activation)
-    if model.kind == "hermite":
-        assert model.degree is not None
-        scale = instance.scales.bulk_deviation
-        return HermiteMap(expand(activation, scale, degree=model.degree))
-    if model.kind == "conditional":
-        return conditional_map(activation, instance.mixture, layers.first, trained)
-    return NetworkMap(activation)
 
 
 def features(feature_map: FeatureMap, batch: Batch, preactivations: Floats, rng: Normals) -> Floats:

@@ -85,6 +85,16 @@ def one_line(error: ValidationError, known: list[str]) -> str:
     return f"{path}={shown(first['input'])}: {message}" if path else message
 
 
+def whole_number(name: str, value: object, *, least: int) -> int:
+    """Return `value` as an int; raise InvalidInput unless it is whole and at least `least`."""
+    plain = _plain(value)
+    if isinstance(plain, bool) or not isinstance(plain, int) or plain < least:
+        raise InvalidInput(
+            f"{name}={plain!r}: must be a whole number of at least {least}; change it"
+        )
+    return plain
+
+
 def shown(value: object) -> str:
     """Return a short text for a value in a message."""
     text = repr(value)

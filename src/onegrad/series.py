@@ -1,0 +1,67 @@
+"""How many Hermite degrees of a model matter, given how correlated its neurons are."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from onegrad.equivalents import FeatureMap
+from onegrad.laws import Law
+
+FIRST_ORDERS, MOST_ORDERS = 32, 200
+CLOSED_FORM_FROM = 20  # orders from which a closed form is cheaper than the series
+TOLERANCE = 1e-8  # of the largest E φ², per pair
+
+
+class Series:
+    """The coefficients â_l,i of a model under one law, extended as correlations call for it."""
+
+    def __init__(self, feature_map: FeatureMap, law: Law) -> None:
+        self.feature_map, self.law = feature_map, law
+        self.degree = feature_map.degree
+        self.truncated = 0.0
+        activation = feature_map.pair_activation
+        self.pair = activation.pair if activation is not None and law.centred else None
+        self._power = float(np.max(feature_map.second_moment(law))) or 1.0
+        self._extend(FIRST_ORDERS)
+
+    def _extend(self, orders: int) -> None:
+        self.orders = orders if self.degree is None else min(orders, max(self.degree, 2))
+        self.coefficients = self.feature_map.coefficients(self.law, self.orders)
+        size = np.max(self.coefficients**2, axis=1) / self._power
+        self.is_active = size > 1e-28
+        size[-1] = max(size[-1], size[-2])  # every second degree may vanish: look at two
+        self._tail = np.maximum.accumulate(size[::-1])[::-1]
+
+    def orders_needed(self, largest: float) -> int:
+        """Return the last degree to sum so that, up to this correlation, the tail is negligible."""
+        r = min(largest, 1.0)
+        while True:
+            bounds = r ** np.arange(self.orders + 1) * self._tail
+            enough = np.flatnonzero(bounds < TOLERANCE)
+            if len(enough):
+                return max(int(enough[0]) - 1, 1)
+            if self.degree is not None or self.pair is not None:
+                return self.orders
+            if self.orders >= MOST_ORDERS:
+                self.truncated = max(self.truncated, float(bounds[-1]))
+                return self.orders
+            self._extend(min(4 * self.orders, MOST_ORDERS))
+
+    def closed(self, orders: int) -> bool:
+        """Whether a closed form should take the place of a series of so many degrees."""
+        return orders > CLOSED_FORM_FROM and self.pair is not None
+
+    def active(self, orders: int) -> list[int]:
+        """Return the degrees from 2 to `orders` whose coefficients do not vanish."""
+        return [q for q in range(2, min(orders, self.orders) + 1) if self.is_active[q]]
+
+    def warn_if_truncated(self) -> None:
+        """Warn when two neurons are so correlated that the series was cut too early."""
+        if self.truncated > 1e-4:
+            warnings.warn(
+                f"exact moments: some neurons are almost parallel and {MOST_ORDERS} orders "
+                f"leave a relative error up to {self.truncated:.1g}; compare with test='sampled'",
+                stacklevel=2,
+            )

@@ -1,0 +1,1 @@
+"""Theory: the errors without training anything."""

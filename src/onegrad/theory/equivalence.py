@@ -1,0 +1,88 @@
+"""`equivalence`: which Hermite degree matches the network, by theory alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from onegrad.hermite import theorem_degree
+from onegrad.instance import draw
+from onegrad.problem import Problem
+from onegrad.results import Errors
+from onegrad.theory.prediction import DEFAULT_DRAWS, Progress, predict
+from onegrad.validation import InvalidInput, whole_number
+
+LARGEST_SHOWN = 20
+
+
+@dataclass(frozen=True)
+class Equivalence:
+    """The predicted gap of each Hermite degree to the network, and the degrees that follow.
+
+    `smallest` is the lowest degree whose gap is within the tolerance, None if none is; `theorem` is
+    ⌈β/(1 − β)⌉, without a cap. A higher degree is not always closer at finite n.
+    """
+
+    errors: Errors
+    degrees: tuple[int, ...]
+    gaps: tuple[float, ...]
+    stderrs: tuple[float, ...]
+    tolerance: float
+    smallest: int | None
+    theorem: int
+    strength: float
+
+    def to_dict(self) -> dict[str, object]:
+        """Return plain values for JSON."""
+        return {
+            "problem": self.errors.problem.to_dict(),
+            "draws": self.errors.trials,
+            "seed": self.errors.seed,
+            "tolerance": self.tolerance,
+            "degrees": list(self.degrees),
+            "gap": [
+                {"mean": gap, "stderr": stderr if np.isfinite(stderr) else None}
+                for gap, stderr in zip(self.gaps, self.stderrs, strict=True)
+            ],
+            "smallest_degree": self.smallest,
+            "theorem_degree": self.theorem,
+        }
+
+
+def equivalence(
+    problem: Problem,
+    degrees: Sequence[int] = (1, 2, 3, 4, 5, 6),
+    *,
+    tolerance: float = 0.01,
+    draws: int = DEFAULT_DRAWS,
+    seed: int = 0,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> Equivalence:
+    """Return the deterministic gap |hermite − network|/network of the test MSE for each degree."""
+    if not degrees:
+        raise InvalidInput("degrees=[]: must name at least one degree; add 1")
+    wanted = tuple(sorted({whole_number("degrees", d, least=0) for d in degrees}))
+    if not 0 < tolerance < 1:
+        raise InvalidInput(f"tolerance={tolerance}: must lie between 0 and 1; try 0.01")
+    if len(problem.ridges) > 1:
+        raise InvalidInput(f"ridge={list(problem.ridges)}: must be one number here; choose one")
+    names = ["network", *(f"hermite:{d}" for d in wanted)]
+    errors = predict(problem, names, draws=draws, seed=seed, workers=workers, progress=progress)
+    gap = errors.gap()
+    assert gap is not None
+    gaps = tuple(float(g) for g in gap.mean[1:, 0])
+    enough = [d for d, g in zip(wanted, gaps, strict=True) if abs(g) <= tolerance]
+    strength = draw(problem, seed=seed).scales.strength
+    return Equivalence(
+        errors,
+        wanted,
+        gaps,
+        tuple(float(e) for e in gap.stderr[1:, 0]),
+        tolerance,
+        min(enough, default=None),
+        theorem_degree(strength, cap=LARGEST_SHOWN),
+        strength,
+    )

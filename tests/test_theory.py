@@ -1,0 +1,359 @@
+"""Theory: exact identities, agreement with simulation paired on the same first layer, and limits."""
+
+import numpy as np
+import pytest
+from conftest import small
+
+from onegrad import (
+    InvalidInput,
+    Problem,
+    draw,
+    equivalence,
+    feature_map,
+    first_layers,
+    fit_models,
+    initialise,
+    maximal_rate_limit,
+    predict,
+    predict_curve,
+    resolve_models,
+    sampled_errors,
+    simulate,
+    tune,
+)
+from onegrad.instance import Instance
+from onegrad.moments import exact_test_mse
+from onegrad.population import population_moments
+from onegrad.randomness import Streams
+from onegrad.theory.limit import NotConverged, marchenko_pastur
+from onegrad.theory.prediction import model_spectrum
+from onegrad.theory.ridge import effective_ridge, ridge_errors
+from onegrad.theory.spectrum import Spectrum, Tridiagonal
+
+
+def trained(problem, seed=0, trial=0):
+    instance = draw(problem, seed=seed, trial=trial)
+    layers, first = first_layers(instance)
+    return instance, layers, first
+
+
+@pytest.mark.parametrize("source", ["plain", "rich"])
+@pytest.mark.parametrize("activation", ["relu", "tanh"])
+def test_population_moments_give_the_exact_error_of_any_readout(
+    source, activation, rich_source, rng
+):
+    changes = {"data": rich_source} if source == "rich" else {}
+    problem = small(network__activation=activation, network__width=150, **changes)
+    instance, layers, first = trained(problem)
+    weights = rng.standard_normal((150, 1))
+    for model in resolve_models(problem, ["network", "hermite:3"]):
+        one = feature_map(model, instance, layers, first)
+        moments = population_moments(instance.mixture, instance.teacher, first, one)
+        w = weights[:, 0]
+        quadratic = moments.label_power - 2 * w @ moments.label + w @ moments.covariance @ w
+        exact = exact_test_mse(instance.mixture, instance.teacher, first, models=[(one, weights)])[
+            0
+        ][0]
+        assert quadratic == pytest.approx(exact, rel=1e-6)
+        assert np.linalg.eigvalsh(moments.covariance).min() > 0
+
+
+def test_tridiagonal_forms_and_traces_are_those_of_the_matrix(rng):
+    root = rng.standard_normal((30, 30))
+    matrix, vector = root @ root.T, rng.standard_normal(30)
+    spectrum = Spectrum(Tridiagonal.reduce(matrix.copy(order="F"), vector), 1.0)
+    inverse = np.linalg.inv(matrix + 0.3 * np.eye(30))
+    kappa = np.array([0.3])
+    first, second, third = spectrum.traces(kappa)
+    assert first[0] == pytest.approx(np.trace(matrix @ inverse))
+    assert second[0] == pytest.approx(np.trace(matrix @ inverse @ matrix @ inverse))
+    assert third[0] == pytest.approx(np.trace(matrix @ inverse @ inverse))
+    form, squared = spectrum.forms(kappa)
+    assert form[0] == pytest.approx(vector @ inverse @ vector)
+    assert squared[0] == pytest.approx(vector @ inverse @ inverse @ vector)
+
+
+def test_level_plus_low_rank_is_the_dense_matrix_it_stands_for(rng):
+    factor, psi, level = rng.standard_normal((40, 6)), rng.standard_normal(40), 0.7
+    dense = level * np.eye(40) + factor @ factor.T
+    plain = Spectrum(Tridiagonal.reduce(dense.copy(order="F"), psi), 5.0)
+    low = Spectrum(
+        Tridiagonal.reduce((factor.T @ factor).copy(order="F"), factor.T @ psi),
+        5.0,
+        level,
+        34,
+        float(psi @ psi),
+    )
+    samples, ridge = np.array([20, 200]), np.array([1e-2, 1.0])
+    a = ridge_errors(plain, samples=samples, ridge=ridge)
+    b = ridge_errors(low, samples=samples, ridge=ridge)
+    np.testing.assert_allclose(a.test_mse, b.test_mse, rtol=1e-9)
+    np.testing.assert_allclose(a.squared_weight_norm, b.squared_weight_norm, rtol=1e-9)
+
+
+def test_effective_ridge_solves_its_equation(rng):
+    root = rng.standard_normal((20, 20))
+    spectrum = Spectrum(Tridiagonal.reduce(root @ root.T, np.ones(20)), 1.0)
+    for m in (5.0, 20.0, 1000.0):
+        kappa, _ = effective_ridge(spectrum, np.array([m]), np.array([1e-3]))
+        trace = spectrum.traces(kappa)[0]
+        assert kappa[0] == pytest.approx(1e-3 + kappa[0] / m * trace[0], rel=1e-9)
+
+
+def paired(problem, names, *, seed, redraws):
+    """Simulate `redraws` readouts on one first layer; return simulated and predicted metrics."""
+    instance, layers, first = trained(problem, seed=seed)
+    models = resolve_models(problem, names, seed=seed)
+    simulated = []
+    for trial in range(redraws):
+        other = Instance(
+            problem,
+            instance.mixture,
+            instance.teacher,
+            instance.scales,
+            Streams(seed, trial + 1000),
+        )
+        maps = {m.key: feature_map(m, instance, layers, first) for m in models}
+        fits = fit_models(other, other.training_batch(), first, maps)
+        tests = sampled_errors(other, first, maps, fits)
+        simulated.append([[tests[m.key]["test_mse"][0], fits[m.key].train_mse[0]] for m in models])
+    found = [
+        ridge_errors(
+            model_spectrum(m, instance, layers, first),
+            samples=np.array([problem.samples]),
+            ridge=np.array(problem.ridges),
+        )
+        for m in models
+    ]
+    predicted = np.array([[f.test_mse[0, 0], f.train_mse[0, 0]] for f in found])
+    return np.array(simulated), predicted
+
+
+CASES = [
+    ("relu", 0.74, 0.5, "index", 1.0),
+    ("tanh", 0.74, 0.5, "index", 0.5),
+    ("sigmoid", 0.9, 0.0, "labels", 1.0),
+    ("relu", 1.0, 1.0, "index", 2.0),
+]
+
+
+@pytest.mark.parametrize(("activation", "beta", "alpha", "task", "ratio"), CASES)
+def test_prediction_agrees_with_simulation_on_the_same_first_layer(
+    activation, beta, alpha, task, ratio
+):
+    """|difference| ≤ 4 standard errors + C/n; C = 6 covers the 2 % at n = 300."""
+    problem = Problem(
+        dimension=300,
+        samples=300,
+        test="sampled",
+        test_samples=3000,
+        teacher={"kind": task},
+        network={"activation": activation, "width_ratio": ratio},
+        scaling={"strength": beta, "weighting": alpha},
+        ridge=1e-3,
+    )
+    simulated, predicted = paired(problem, ["network", "hermite:2"], seed=1, redraws=12)
+    mean = simulated.mean(axis=0)
+    stderr = simulated.std(axis=0, ddof=1) / np.sqrt(12)
+    test_gap = np.abs(mean[:, 0] - predicted[:, 0])
+    assert np.all(test_gap <= 4 * stderr[:, 0] + 0.02 * mean[:, 0])
+    # Negative control: the prediction for half the samples is refused.
+    wrong = predict_curve(
+        problem, samples=[problem.samples // 2], models=["network"], draws=1, seed=1
+    ).metrics["test_mse"][0, 0, 0, 0]
+    assert abs(mean[0, 0] - wrong) > 4 * stderr[0, 0] + 0.02 * mean[0, 0]
+
+
+def test_means_levels_and_ranks_are_predicted_too(rich_source):
+    problem = small(
+        data=rich_source,
+        samples=200,
+        network__width=100,
+        test="sampled",
+        test_samples=4000,
+        ridge=1e-2,
+        teacher={"kind": "labels"},
+    )
+    simulated, predicted = paired(problem, ["network"], seed=2, redraws=20)
+    mean, stderr = simulated.mean(axis=0), simulated.std(axis=0, ddof=1) / np.sqrt(20)
+    assert abs(mean[0, 0] - predicted[0, 0]) <= 4 * stderr[0, 0] + 0.03 * mean[0, 0]
+
+
+def test_structure_agrees_with_the_dense_computation_for_wide_networks():
+    for activation in ("relu", "tanh"):
+        problem = Problem(
+            dimension=400, samples=400, network={"activation": activation, "width_ratio": 3.0}
+        )
+        instance, layers, first = trained(problem)
+        for model in resolve_models(problem, ["network", "hermite"]):
+            errors = [
+                ridge_errors(
+                    model_spectrum(model, instance, layers, first, dense=dense),
+                    samples=np.array([400]),
+                    ridge=np.array([1e-4, 1e-2]),
+                ).test_mse
+                for dense in (True, False)
+            ]
+            np.testing.assert_allclose(errors[1], errors[0], rtol=2e-3)
+
+
+def test_predict_has_the_form_of_simulate_and_the_same_draws():
+    names = ["network", "hermite", "linear", "untrained"]
+    predicted = predict(small(), names, draws=3)
+    simulated = simulate(small(), names, trials=3)
+    assert predicted.metrics.keys() == simulated.metrics.keys()
+    assert predicted.metrics["test_mse"].shape == simulated.metrics["test_mse"].shape
+    again = predict(small(), names, draws=3, workers=2)
+    for metric in predicted.metrics:
+        assert np.array_equal(predicted.metrics[metric], again.metrics[metric])
+
+
+def test_a_curve_is_its_points():
+    problem = small(network__width=30, step_samples=50)
+    curve = predict_curve(problem, samples=[20, 50, 300], ridge=[1e-4, 1e-1], draws=2)
+    assert list(curve.axes) == ["trial", "model", "samples", "ridge"]
+    for i, samples in enumerate((20, 50, 300)):
+        for j, ridge in enumerate((1e-4, 1e-1)):
+            point = predict(problem.replace(samples=samples, ridge=ridge), draws=2)
+            np.testing.assert_allclose(
+                curve.metrics["test_mse"][:, :, i, j], point.metrics["test_mse"][:, :, 0], rtol=1e-9
+            )
+
+
+def test_many_samples_reach_the_best_linear_readout():
+    """Known answer: m → ∞ and λ → 0 leave E y² − ψᵀΩ^{-1}ψ."""
+    problem = small(network__width=20)
+    instance, layers, first = trained(problem)
+    one = feature_map(resolve_models(problem, ["network"])[0], instance, layers, first)
+    moments = population_moments(instance.mixture, instance.teacher, first, one)
+    best = moments.label_power - moments.label @ np.linalg.solve(moments.covariance, moments.label)
+    curve = predict_curve(problem, samples=[10**9], ridge=[1e-12], models=["network"], draws=1)
+    assert curve.metrics["test_mse"][0, 0, 0, 0] == pytest.approx(best, rel=1e-5)
+
+
+def test_the_gap_of_the_theorems_degree_shrinks_as_n_doubles():
+    gaps = []
+    for n in (125, 250, 500):
+        found = equivalence(Problem(dimension=n, samples=n), [3], draws=3)
+        gaps.append(found.gaps[0])
+    assert gaps[0] > 1.5 * gaps[1] > 1.5 * 1.5 * gaps[2] > 0
+
+
+def test_a_higher_degree_is_not_always_closer():
+    problem = Problem(
+        dimension=500,
+        samples=500,
+        scaling={"strength": 0.74, "weighting": 0.0},
+        teacher={"direction": "spikes"},
+    )
+    found = equivalence(problem, [1, 2, 3, 4], draws=1, tolerance=0.05)
+    by_degree = dict(zip(found.degrees, found.gaps, strict=True))
+    assert by_degree[1] > 1
+    assert abs(by_degree[3]) < 0.05
+    assert abs(by_degree[4]) > 2 * abs(by_degree[3])
+    assert found.smallest == 2
+    assert found.theorem == 3
+
+
+def test_tuning_finds_the_best_of_a_predicted_grid():
+    problem = small(samples=100, teacher={"noise": 0.2})
+    found = tune(problem, ["ridge", "learning_rate"], draws=2)
+    assert set(found.values) == {"ridge", "learning_rate"}
+    for ridge in (1e-6, 1e-3, 1e-1):
+        for rate in (0.1, 10.0):
+            other = found.problem.replace(
+                ridge=ridge,
+                scaling__learning_rate=rate,
+                scaling__spread=found.problem.scaling.spread,
+            )
+            value = predict(other, ["network"], draws=2).estimate().mean[0, 0]
+            assert value >= found.test_mse * (1 - 1e-9)
+
+
+def test_tuned_widths_stay_within_the_budget():
+    found = tune(small(samples=100), ["width"], budget=64, draws=1)
+    assert found.curve.width.max() <= 64
+    assert found.problem.width <= 64
+
+
+def test_marchenko_pastur_has_its_moments():
+    for ratio in (0.3, 1.0, 2.5):
+        points, weights = marchenko_pastur(ratio)
+        assert weights @ points == pytest.approx(1, abs=1e-6)
+        assert weights @ points**2 == pytest.approx(1 + ratio, abs=1e-5)
+
+
+def test_the_limit_agrees_with_its_simulation_and_the_correction_matters():
+    """tanh student, sin teacher, k = 2n: the published limit is several per cent high."""
+    n, width, ratio = 300, 2.0, 3.0
+    limit = maximal_rate_limit(
+        "tanh", "sin", step_ratio=20, rate=3, width_ratio=width, sample_ratio=[ratio], ridge=0.1
+    )
+    m, k = int(ratio * n), int(width * n)
+    problem = Problem(
+        dimension=n,
+        samples=m,
+        step_samples=20 * n,
+        ridge=0.1 / m,
+        network={
+            "width": k,
+            "activation": "tanh",
+            "second_layer": "constant",
+            "normalise_rows": True,
+        },
+        teacher={"link": "sin", "norm": 1.0},
+        data={"components": [{"weight": 1.0, "rank": 0}]},
+        scaling={"learning_rate": 3.0 * k, "spread": 0.0},
+    )
+    estimate = simulate(problem, ["network"], trials=8).estimate()
+    mean, stderr = estimate.mean[0, 0], estimate.stderr[0, 0]
+    assert abs(limit.corrected[0].test_mse - mean) <= 4 * stderr + 0.04 * mean
+    assert limit.published[0].test_mse > 1.05 * limit.corrected[0].test_mse
+    assert limit.corrected[0].residual < 1e-9
+
+
+def test_the_limit_refuses_even_activations_and_says_when_it_does_not_converge(monkeypatch):
+    settings = {"step_ratio": 20, "rate": 3, "width_ratio": 1, "sample_ratio": [1], "ridge": 0.1}
+    with pytest.raises(InvalidInput, match="must be odd"):
+        maximal_rate_limit("relu", "sin", **settings)
+    with pytest.raises(InvalidInput, match="ridge=-1"):
+        maximal_rate_limit("tanh", "sin", **{**settings, "ridge": -1})
+    monkeypatch.setattr("onegrad.theory.limit.MOST_ITERATIONS", 3)
+    with pytest.raises(NotConverged, match="after 3 iterations"):
+        maximal_rate_limit("tanh", "sin", **settings)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: predict(small(), ["conditional"]), "no theory of its own"),
+        (lambda: predict(small(), draws=0), "draws=0"),
+        (lambda: predict_curve(small(), samples=[]), "at least one number"),
+        (lambda: predict_curve(small(), samples=[1.5]), "samples=1.5"),
+        (lambda: equivalence(small(), []), "at least one degree"),
+        (lambda: equivalence(small(), tolerance=2.0), "tolerance=2.0"),
+        (lambda: tune(small(), ["depth"]), "must name some of"),
+        (lambda: tune(small(), budget=0), "budget=0"),
+    ],
+)
+def test_bad_arguments_are_refused(call, message):
+    with pytest.raises(InvalidInput, match=message):
+        call()
+
+
+def test_theory_never_imports_the_readout():
+    import ast
+    from pathlib import Path
+
+    import onegrad.theory
+
+    folder = Path(onegrad.theory.__file__).parent
+    for path in folder.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom):
+                assert node.module not in ("onegrad.readout", "onegrad.trial", "onegrad.evaluation")
+
+
+def test_initialise_is_shared_with_the_core():
+    instance = draw(small())
+    assert np.array_equal(initialise(instance).first, first_layers(instance)[0].first)
