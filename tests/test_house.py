@@ -39,6 +39,7 @@ ORDER = [
     "theory.spectrum",
     "theory.structured",
     "theory.ridge",
+    "theory.conditional",
     "readout",
     "evaluation",
     "trial",

@@ -1,9 +1,9 @@
-"""Theory: exact identities, agreement with simulation paired on the same first layer, and limits."""
+"""Theory: identities, agreement with simulation paired on the same first layer, limits."""
 
 import numpy as np
 import pytest
-from conftest import small
 
+from conftest import small
 from onegrad import (
     InvalidInput,
     Problem,
@@ -132,7 +132,7 @@ def paired(problem, names, *, seed, redraws):
 CASES = [
     ("relu", 0.74, 0.5, "index", 1.0),
     ("tanh", 0.74, 0.5, "index", 0.5),
-    ("sigmoid", 0.9, 0.0, "labels", 1.0),
+    ("relu", 0.9, 0.0, "labels", 1.0),
     ("relu", 1.0, 1.0, "index", 2.0),
 ]
 
@@ -218,6 +218,52 @@ def test_a_curve_is_its_points():
             np.testing.assert_allclose(
                 curve.metrics["test_mse"][:, :, i, j], point.metrics["test_mse"][:, :, 0], rtol=1e-9
             )
+
+
+def test_conditional_theory_with_one_type_is_the_single_type_theory():
+    """Isotropic data without a step: one type, and both theories are the same formulas."""
+    problem = small(
+        data={"components": [{"weight": 1.0, "rank": 0}]},
+        scaling={"learning_rate": 0.0, "spread": 0.0},
+        ridge=(1e-3, 1e-1),
+        network__activation="tanh",
+        dimension=200,
+        network__width=40,
+    )
+    single = predict(problem, ["network", "linear"], draws=1)
+    conditional = predict(problem, ["network", "linear"], draws=1, method="conditional")
+    for metric in single.metrics:  # the conditional one keeps degree 2 off the diagonal
+        np.testing.assert_allclose(conditional.metrics[metric], single.metrics[metric], rtol=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("activation", "beta", "alpha", "task"),
+    [("tanh", 1.0, 0.0, "index"), ("relu", 1.0, 0.0, "labels"), ("tanh", 1.0, 1.0, "index")],
+)
+def test_conditional_theory_predicts_training_errors_at_strong_spikes(
+    activation, beta, alpha, task
+):
+    problem = Problem(
+        dimension=300,
+        samples=300,
+        test="sampled",
+        teacher={"kind": task},
+        ridge=1e-3,
+        network={"activation": activation},
+        scaling={"strength": beta, "weighting": alpha},
+    )
+    simulated, _ = paired(problem, ["network"], seed=1, redraws=16)
+    mean, stderr = simulated.mean(axis=0)[0], simulated.std(axis=0, ddof=1)[0] / 4
+    found = predict(problem, ["network"], method="conditional", draws=1, seed=1)
+    test, train = (found.metrics[name][0, 0, 0] for name in ("test_mse", "train_mse"))
+    assert abs(test - mean[0]) <= 4 * stderr[0] + 0.03 * mean[0]
+    assert abs(train - mean[1]) <= 4 * stderr[1] + 0.05 * mean[1]
+
+
+def test_a_strength_outside_the_theorem_is_computed_with_a_warning():
+    problem = small(scaling={"strength": 1.0, "weighting": 0.5})
+    with pytest.warns(UserWarning, match="covers strengths below 1"):
+        predict(problem, ["network", "hermite"], draws=1)
 
 
 def test_many_samples_reach_the_best_linear_readout():
@@ -328,6 +374,13 @@ def test_the_limit_refuses_even_activations_and_says_when_it_does_not_converge(m
     [
         (lambda: predict(small(), ["conditional"]), "no theory of its own"),
         (lambda: predict(small(), draws=0), "draws=0"),
+        (lambda: predict(small(), method="magic"), "method='magic'"),
+        (
+            lambda: predict(
+                small(data={"components": [{"weight": 1.0, "rank": 9}]}), method="conditional"
+            ),
+            "use method='single'",
+        ),
         (lambda: predict_curve(small(), samples=[]), "at least one number"),
         (lambda: predict_curve(small(), samples=[1.5]), "samples=1.5"),
         (lambda: equivalence(small(), []), "at least one degree"),

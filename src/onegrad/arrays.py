@@ -23,9 +23,12 @@ class Array:
 
     def __init__(self, values: object) -> None:
         try:
-            array = np.array(values, dtype=np.float64, order="C")
-        except (TypeError, ValueError):
-            raise ValueError("must be an array of numbers; correct it") from None
+            given = np.asarray(values)
+        except ValueError:  # lists of unequal lengths
+            given = np.empty(0, dtype=object)
+        if given.dtype.kind not in "iuf":
+            raise ValueError("must be an array of numbers; correct it")
+        array = np.array(given, dtype=np.float64, order="C")
         if not np.all(np.isfinite(array)):
             raise ValueError("must hold finite numbers only, it has NaN or infinity; replace them")
         array.setflags(write=False)

@@ -32,6 +32,12 @@ _json = click.option("--json", "as_json", is_flag=True, help="Print one JSON obj
     metavar="NAMES",
     help="Comma list: network, hermite, hermite:DEGREE, linear, untrained.",
 )
+@click.option(
+    "--method",
+    default="single",
+    show_default=True,
+    help="single, or conditional for training errors at strong spikes or steps.",
+)
 @_draws
 @_seed
 @_workers
@@ -39,6 +45,7 @@ _json = click.option("--json", "as_json", is_flag=True, help="Print one JSON obj
 def predict(
     problem_file: str | None,
     models: str,
+    method: str,
     draws: int,
     seed: int,
     workers: int,
@@ -53,6 +60,7 @@ def predict(
     from onegrad.report import TrialProgress, print_table
     from onegrad.theory.prediction import predict as run
     from onegrad.theory.prediction import predict_curve
+    from onegrad.validation import InvalidInput
 
     counts = _counts(changes)
     problem = _problem(problem_file, changes)
@@ -65,7 +73,9 @@ def predict(
             "progress": progress.update,
         }
         if counts is None:
-            errors = run(problem, names, **common)  # type: ignore[arg-type]
+            errors = run(problem, names, method=method, **common)  # type: ignore[arg-type]
+        elif method != "single":
+            raise InvalidInput(f"method={method!r}: a curve needs single; leave it out")
         else:
             errors = predict_curve(problem, samples=counts, models=names, **common)  # type: ignore[arg-type]
     if as_json:

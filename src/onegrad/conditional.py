@@ -125,7 +125,7 @@ def conditional_map(
     for index, gaussian in enumerate(mixture.components):
         if gaussian.weight == 0:
             continue
-        basis = _extended(gaussian.directions, direction)
+        basis = extended_basis(gaussian.directions, direction)
         projected = wide @ basis
         off = wide - projected @ basis.T
         deviations = np.sqrt(gaussian.level) * np.linalg.norm(off, axis=1)
@@ -143,7 +143,7 @@ def conditional_map(
     return ConditionalMap(NetworkMap(activation), conditioned)
 
 
-def _extended(directions: Floats, extra: Floats | None) -> Floats:
+def extended_basis(directions: Floats, extra: Floats | None) -> Floats:
     """Return `directions` with `extra` orthonormalised against them, unless it lies in them."""
     if extra is None:
         return directions

@@ -16,7 +16,7 @@ import numpy as np
 from onegrad.activations import Activation
 from onegrad.arrays import Floats
 from onegrad.expectations import hermite_coefficients, second_moment
-from onegrad.hermite import HermiteExpansion
+from onegrad.hermite import LARGEST_DEGREE, HermiteExpansion
 from onegrad.laws import Law
 from onegrad.polynomials import polynomial_coefficients
 from onegrad.validation import InvalidInput
@@ -185,7 +185,6 @@ class Model:
 
 
 MODEL_NAMES = ("network", "hermite", "hermite:DEGREE", "linear", "conditional", "untrained")
-LARGEST_DEGREE = 20
 
 
 def parse_model(name: str, *, default_degree: int) -> Model:

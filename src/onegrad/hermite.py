@@ -12,6 +12,7 @@ from onegrad.arrays import Floats
 from onegrad.expectations import hermite_coefficients, second_moment
 from onegrad.polynomials import horner, power_basis
 
+LARGEST_DEGREE = 20  # of any Hermite model: higher ones overflow where σ does not grow
 DEGREE_CAP = 4  # the published plots stop here; beta = 1 lies outside the theorem
 
 

@@ -15,7 +15,7 @@ from onegrad.arrays import Array
 from onegrad.data.source import Component, MixtureSource
 from onegrad.data.teacher import ClassLabels, SingleIndex
 from onegrad.scaling import Scaling
-from onegrad.validation import Count, InvalidInput, Positive, Value
+from onegrad.validation import Count, Flag, InvalidInput, Positive, Value, real_numbers
 
 TEST_FACTOR = 5  # test points per training sample when not said, as in the published code
 
@@ -36,7 +36,7 @@ class Network(Value):
     width_ratio: Positive | None = None
     activation: str = "relu"
     second_layer: Literal["gaussian", "sign", "constant"] = "gaussian"
-    normalise_rows: bool = False
+    normalise_rows: Flag = False
     steps: Literal[1] = 1
 
     @field_validator("activation")
@@ -65,12 +65,9 @@ class Network(Value):
 
 
 def _ridge(value: Any) -> float | tuple[float, ...]:
-    try:
-        numbers = [float(v) for v in np.atleast_1d(np.asarray(value, dtype=float)).ravel()]
-    except (TypeError, ValueError):
-        raise ValueError("must be a number or a list of numbers; correct it") from None
+    numbers = real_numbers(value)
     if not numbers or not all(np.isfinite(v) and v > 0 for v in numbers):
-        raise ValueError("must be finite and greater than 0; raise it")
+        raise ValueError("must be finite and greater than 0; change it")
     return numbers[0] if np.ndim(value) == 0 else tuple(numbers)
 
 
@@ -116,7 +113,10 @@ class Problem(Value):
         if not isinstance(fields, dict) or _teacher_kind(fields.get("teacher", {})) != "labels":
             return fields
         data = fields.get("data", {})
-        source = data if isinstance(data, MixtureSource) else MixtureSource(**data)
+        try:
+            source = data if isinstance(data, MixtureSource) else MixtureSource(**data)
+        except (TypeError, InvalidInput):
+            return fields  # the field's own validation says what is wrong, and where
         if len(source.components) == 2 and all(c.label is None for c in source.components):
             labelled = tuple(
                 c.model_copy(update={"label": label})
@@ -138,7 +138,7 @@ class Problem(Value):
                 if c.label is None:
                     raise ValueError(
                         f"data.components.{index}.label: missing; the teacher reads a label per "
-                        "component, add it"
+                        "component; add it in Python or in a problem file"
                     )
         elif isinstance(self.teacher.direction, Array):
             if self.teacher.direction.shape != (self.dimension,):
@@ -194,17 +194,20 @@ class Problem(Value):
         A field that excludes others replaces them: `network__width` drops the width ratio.
         """
         fields = {name: getattr(self, name) for name in type(self).model_fields}
+        nested: dict[str, dict[str, Any]] = {}
         for key, value in changes.items():
             outer, _, inner = key.partition("__")
             if inner:
-                held = fields.get(outer)
-                if not isinstance(held, Value):
-                    raise InvalidInput(f"{key}: {outer!r} has no fields; check the spelling")
-                dropped = held.rivals.get(inner, ())
-                parts = {n: getattr(held, n) for n in type(held).model_fields if n not in dropped}
-                fields[outer] = type(held)(**{**parts, inner: value})
+                nested.setdefault(outer, {})[inner] = value
             else:
                 fields[outer] = value
+        for outer, inside in nested.items():
+            held = fields.get(outer)
+            if not isinstance(held, Value):
+                raise InvalidInput(f"{outer}: has no fields to replace; check the spelling")
+            dropped = {rival for name in inside for rival in held.rivals.get(name, ())}
+            kept = {n: getattr(held, n) for n in type(held).model_fields if n not in dropped}
+            fields[outer] = {**kept, **inside}
         return type(self)(**fields)
 
     def to_dict(self) -> dict[str, Any]:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import tomllib
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 import tomli_w
 
 from onegrad.arrays import Array
 from onegrad.problem import Problem
-from onegrad.validation import InvalidInput
+from onegrad.validation import InvalidInput, shown
 
 INLINE_NUMBERS = 64  # arrays up to this size stand in the TOML itself
 PRINTED_NUMBERS = 10_000
@@ -31,14 +33,19 @@ def read_fields(path: Path) -> dict[str, Any]:
     except OSError as error:
         reason = error.strerror or "cannot be read"
         raise InvalidInput(f"file={str(path)!r}: {reason}; check the path") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"file={str(path)!r}: is not valid TOML ({error}); correct it") from None
+    except (ValueError, RecursionError) as error:  # TOML and Unicode errors are ValueErrors
+        reason = shown(str(error)).strip("'\"")
+        raise InvalidInput(
+            f"file={str(path)!r}: is not valid TOML ({reason}); correct it"
+        ) from None
     loaded: dict[str, Any] = _with_arrays(fields, path.parent)
     return loaded
 
 
 def write_problem(problem: Problem, path: Path) -> None:
     """Write TOML and, for large arrays, `NAME.npz`; each file appears whole or not at all."""
+    if path.suffix != ".toml":
+        raise InvalidInput(f"file={str(path)!r}: must end in .toml; rename it")
     arrays: dict[str, np.ndarray] = {}
     beside = path.with_suffix(".npz")
 
@@ -110,11 +117,11 @@ def _with_arrays(value: Any, folder: Path) -> Any:
 
 
 def _load_array(reference: dict[str, str], folder: Path) -> Array:
-    path = folder / reference["npz"]
+    path = folder / str(reference["npz"])
     try:
         with np.load(path, allow_pickle=False) as stored:
             array = Array(stored[reference["key"]])
-    except (OSError, KeyError, ValueError):
+    except (OSError, KeyError, ValueError, TypeError, EOFError, BadZipFile, zlib.error):
         raise InvalidInput(
             f"npz={str(path)!r}: has no readable array {reference['key']!r}; restore the file"
         ) from None

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from pydantic import model_validator
 
 from onegrad.data.mixture import Mixture
-from onegrad.hermite import DEGREE_CAP, theorem_degree
+from onegrad.hermite import DEGREE_CAP, LARGEST_DEGREE, theorem_degree
 from onegrad.validation import Count, NonNegative, Positive, Unit, Value
 
 DEFAULT_STRENGTH, DEFAULT_WEIGHTING = 0.74, 0.5
@@ -58,6 +58,10 @@ class Scaling(Value):
             raise ValueError(
                 f"{' and '.join(given)}: must not be given together; "
                 "keep strength and weighting, or learning_rate and spread"
+            )
+        if self.degree_cap > LARGEST_DEGREE:
+            raise ValueError(
+                f"degree_cap={self.degree_cap}: must be at most {LARGEST_DEGREE}; lower it"
             )
         missing = [k for k, v in direct.items() if v is None]
         if len(missing) == 1:

@@ -15,6 +15,8 @@ from pydantic import (
     ValidationError,
 )
 
+LARGEST_COUNT = 10**9
+
 
 class InvalidInput(ValueError):
     """An input that breaks a rule; the message is one line that names the remedy."""
@@ -67,6 +69,10 @@ def one_line(error: ValidationError, known: list[str]) -> str:
         near = difflib.get_close_matches(name, known, n=1)
         hint = f"did you mean {near[0]!r}?" if near else "remove it"
         return f"{path}={shown(first['input'])}: no such field; {hint}"
+    if first["type"] in ("model_type", "model_attributes_type", "dict_type"):
+        return f"{path}={shown(first['input'])}: must be a table of fields; correct it"
+    if first["type"] == "tuple_type":
+        return f"{path}={shown(first['input'])}: must be a list; correct it"
     if first["type"] == "missing":
         return f"{path}: missing; give it a value"
     if first["type"] == "union_tag_invalid":
@@ -88,11 +94,22 @@ def one_line(error: ValidationError, known: list[str]) -> str:
 def whole_number(name: str, value: object, *, least: int) -> int:
     """Return `value` as an int; raise InvalidInput unless it is whole and at least `least`."""
     plain = _plain(value)
-    if isinstance(plain, bool) or not isinstance(plain, int) or plain < least:
+    if isinstance(plain, bool) or not isinstance(plain, int) or not least <= plain <= LARGEST_COUNT:
         raise InvalidInput(
-            f"{name}={plain!r}: must be a whole number of at least {least}; change it"
+            f"{name}={shown(plain)}: must be a whole number of at least {least} and at most "
+            f"{LARGEST_COUNT:.0e}; change it"
         )
     return plain
+
+
+def real_numbers(value: Any) -> list[float]:
+    """Return one number or a flat list of numbers as floats; texts and truth values are refused."""
+    plain = value.tolist() if isinstance(value, np.ndarray) else _plain(value)
+    numbers = list(plain) if isinstance(plain, list | tuple) else [plain]
+    numbers = [_plain(number) for number in numbers]
+    if any(isinstance(n, bool) or not isinstance(n, int | float) for n in numbers):
+        raise ValueError("must be a number or a flat list of numbers; correct it")
+    return [float(number) for number in numbers]
 
 
 def shown(value: object) -> str:
@@ -126,6 +143,8 @@ def _at_least_zero(value: float) -> float:
 def _at_least_one(value: int) -> int:
     if value < 1:
         raise ValueError("must be a whole number of at least 1; raise it")
+    if value > LARGEST_COUNT:
+        raise ValueError(f"must be at most {LARGEST_COUNT:.0e}; lower it")
     return value
 
 
@@ -146,4 +165,5 @@ Positive = Annotated[Real, AfterValidator(_positive)]
 NonNegative = Annotated[Real, AfterValidator(_at_least_zero)]
 Unit = Annotated[Real, AfterValidator(_unit)]
 Cosine = Annotated[Real, AfterValidator(_cosine)]
+Flag = Annotated[bool, Strict()]
 Count = Annotated[int, Strict(), BeforeValidator(_plain), AfterValidator(_at_least_one)]

@@ -5,11 +5,23 @@ from __future__ import annotations
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import PlainValidator, field_validator, model_validator
+from pydantic import PlainValidator, Strict, field_validator, model_validator
 
 from onegrad.arrays import Array, Floats
 from onegrad.data.mixture import Gaussian, Mixture, align_directions, draw_directions
-from onegrad.validation import Cosine, NonNegative, Positive, Real, Unit, Value
+from onegrad.validation import (
+    Cosine,
+    Flag,
+    NonNegative,
+    Positive,
+    Real,
+    Unit,
+    Value,
+    real_numbers,
+    shown,
+)
+
+MOST_COMPONENTS = 10_000
 
 
 def _directions(value: Any) -> Literal["random"] | Array:
@@ -20,19 +32,20 @@ def _directions(value: Any) -> Literal["random"] | Array:
     array = Array.of(value)
     if array.values.ndim == 1:
         array = Array(array.values[:, None])
-    gram = array.values.T @ array.values if array.values.ndim == 2 else np.zeros((1, 1))
+    if array.values.ndim != 2 or array.values.shape[1] > array.values.shape[0]:
+        raise ValueError("must be an n×d array with d ≤ n columns; transpose it")
+    gram = array.values.T @ array.values
     if not np.allclose(gram, np.eye(len(gram)), atol=1e-8):
         raise ValueError("must have orthonormal columns; apply numpy.linalg.qr to it")
     return array
 
 
 def _strengths(value: Any) -> Literal["uniform"] | float | tuple[float, ...]:
-    if value == "uniform":
+    if isinstance(value, str):
+        if value != "uniform":
+            raise ValueError('must be a number, a list of numbers or "uniform"; choose')
         return "uniform"
-    try:
-        numbers = [float(v) for v in np.atleast_1d(np.asarray(value, dtype=float))]
-    except (TypeError, ValueError):
-        raise ValueError('must be a number, a list of numbers or "uniform"; choose') from None
+    numbers = real_numbers(value)
     if not all(np.isfinite(v) and v >= 0 for v in numbers):
         raise ValueError("must be finite and at least 0; replace it")
     return numbers[0] if np.ndim(value) == 0 else tuple(numbers)
@@ -48,7 +61,7 @@ class Component(Value):
     weight: Unit = 1.0
     mean: Array | None = None
     level: Positive = 1.0
-    rank: int = 1
+    rank: Annotated[int, Strict()] = 1
     directions: Annotated[Literal["random"] | Array, PlainValidator(_directions)] = "random"
     strengths: Annotated[
         Literal["uniform"] | float | tuple[float, ...], PlainValidator(_strengths)
@@ -63,8 +76,9 @@ class Component(Value):
             given = fields.get("directions", "random")
             strengths = fields.get("strengths", 1.0)
             if not isinstance(given, str):
-                shape = np.shape(given if not isinstance(given, Array) else given.values)
-                return {**fields, "rank": shape[1] if len(shape) == 2 else 1}
+                array = _directions(given)
+                assert isinstance(array, Array)
+                return {**fields, "directions": array, "rank": array.shape[1]}
             if not isinstance(strengths, str) and np.ndim(strengths) == 1:
                 return {**fields, "rank": len(strengths)}
         return fields
@@ -110,15 +124,20 @@ class MixtureSource(Value):
     kind: Literal["mixture"] = "mixture"
     components: tuple[Component, ...] = (Component(weight=0.5), Component(weight=0.5))
     alignment: Cosine | None = None
-    equal_totals: bool = False
+    equal_totals: Flag = False
     counts: Literal["exact", "sampled"] = "exact"
 
     @model_validator(mode="after")
     def _consistent(self) -> MixtureSource:
         weights = [c.weight for c in self.components]
-        if not weights or abs(sum(weights) - 1) > 1e-9:
+        if not 1 <= len(weights) <= MOST_COMPONENTS:
             raise ValueError(
-                f"weights={weights}: must sum to 1, they sum to {sum(weights):.6g}; divide by that"
+                f"components: must be 1 to {MOST_COMPONENTS}, there are {len(weights)}; change them"
+            )
+        if abs(sum(weights) - 1) > 1e-9:
+            remedy = "divide by that" if sum(weights) > 0 else "raise some"
+            raise ValueError(
+                f"weights={shown(weights)}: must sum to 1, they sum to {sum(weights):.6g}; {remedy}"
             )
         given = [i for i, c in enumerate(self.components) if isinstance(c.directions, Array)]
         if self.alignment is not None and any(i > 0 for i in given):

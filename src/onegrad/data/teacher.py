@@ -36,6 +36,12 @@ class Teacher(Protocol):
     def second_moment(self, gaussian: Gaussian) -> float:
         """Return E[y²] under one component, noise included."""
 
+    def local_coefficients(self, means: Floats, deviations: Floats, order: int) -> Floats:
+        """Return E[y H_l(z)]/√l! where the projection is means + deviations·z; needs r = 1."""
+
+    def local_second_moment(self, means: Floats, deviations: Floats) -> Floats:
+        """Return E[y²] there, noise included."""
+
 
 @dataclass(frozen=True)
 class IndexTeacher:
@@ -58,13 +64,19 @@ class IndexTeacher:
 
     def coefficients(self, gaussian: Gaussian, order: int) -> Floats:
         """Return ĝ_l = E[link(m + s z) H_l(z)]/√l!."""
-        mean, deviation = self.law(gaussian)
-        return hermite_coefficients(self.link, mean, deviation, order=order)[:, 0]
+        return self.local_coefficients(*self.law(gaussian), order)[:, 0]
 
     def second_moment(self, gaussian: Gaussian) -> float:
         """Return E[link²] + δ²."""
-        mean, deviation = self.law(gaussian)
-        return float(second_moment(self.link, mean, deviation)[0]) + self.noise**2
+        return float(self.local_second_moment(*self.law(gaussian))[0])
+
+    def local_coefficients(self, means: Floats, deviations: Floats, order: int) -> Floats:
+        """Return E[link(m + s z) H_l(z)]/√l!."""
+        return hermite_coefficients(self.link, means, deviations, order=order)
+
+    def local_second_moment(self, means: Floats, deviations: Floats) -> Floats:
+        """Return E[link(m + s z)²] + δ²."""
+        return second_moment(self.link, means, deviations) + self.noise**2
 
 
 @dataclass(frozen=True)
@@ -89,6 +101,14 @@ class LabelTeacher:
     def second_moment(self, gaussian: Gaussian) -> float:
         """Return label² + δ²."""
         return self._label(gaussian) ** 2 + self.noise**2
+
+    def local_coefficients(self, means: Floats, deviations: Floats, order: int) -> Floats:
+        """Not defined: class labels depend on no projection."""
+        raise NotImplementedError("class labels have no projections")
+
+    def local_second_moment(self, means: Floats, deviations: Floats) -> Floats:
+        """Not defined: class labels depend on no projection."""
+        raise NotImplementedError("class labels have no projections")
 
     def _label(self, gaussian: Gaussian) -> float:
         assert gaussian.label is not None
@@ -138,6 +158,7 @@ class SingleIndex(Value):
         else:
             direction = rng.standard_normal(mixture.dimension)
         length = self.norm if self.norm is not None else 1 / np.sqrt(norm)
+        direction = direction / np.max(np.abs(direction))  # no norm overflows or vanishes
         xi = direction * (length / np.linalg.norm(direction))
         return IndexTeacher(xi[:, None], activations.get(self.link), self.noise)
 

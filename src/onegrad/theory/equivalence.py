@@ -7,14 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onegrad.hermite import theorem_degree
+from onegrad.hermite import LARGEST_DEGREE, theorem_degree
 from onegrad.instance import draw
 from onegrad.problem import Problem
 from onegrad.results import Errors
 from onegrad.theory.prediction import DEFAULT_DRAWS, Progress, predict
 from onegrad.validation import InvalidInput, whole_number
-
-LARGEST_SHOWN = 20
 
 
 @dataclass(frozen=True)
@@ -83,6 +81,6 @@ def equivalence(
         tuple(float(e) for e in gap.stderr[1:, 0]),
         tolerance,
         min(enough, default=None),
-        theorem_degree(strength, cap=LARGEST_SHOWN),
+        theorem_degree(strength, cap=LARGEST_DEGREE),
         strength,
     )

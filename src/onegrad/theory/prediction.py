@@ -6,7 +6,9 @@ samples will do given F̂ is computed, not sampled. `theory` never imports the r
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 import numpy as np
 
@@ -20,12 +22,14 @@ from onegrad.problem import Problem
 from onegrad.resources import check_memory, run_jobs
 from onegrad.results import Errors, collect
 from onegrad.sharing import Shared, first_layers
-from onegrad.theory.ridge import ridge_errors
+from onegrad.theory.conditional import all_types, conditional_errors
+from onegrad.theory.ridge import RidgeErrors, ridge_errors
 from onegrad.theory.spectrum import Spectrum, Tridiagonal
 from onegrad.theory.structured import structured_spectrum
 from onegrad.validation import InvalidInput, whole_number
 
 Progress = Callable[[int, int], None]
+Method = Literal["single", "conditional"]
 
 DEFAULT_DRAWS = 4
 STRUCTURED_FROM = 1.2  # k/n from which the n×n reduction is tried first
@@ -35,6 +39,7 @@ def predict(
     problem: Problem,
     models: Sequence[str] = ("network", "hermite"),
     *,
+    method: Method = "single",
     draws: int = DEFAULT_DRAWS,
     seed: int = 0,
     workers: int = 1,
@@ -43,9 +48,13 @@ def predict(
     """Return the predicted errors of the models, in the form that `simulate` returns.
 
     One value per draw of F, w and the step's batch: draw t has the F̂ of trial t of `simulate` with
-    the same seed. The standard errors are over draws.
+    the same seed. The standard errors are over draws. "single" treats all samples alike;
+    "conditional" integrates over component and spike coordinates, which matters for training
+    errors at strong spikes or steps.
     """
-    return _predicted(problem, models, None, draws, seed, workers, progress)
+    if method not in ("single", "conditional"):
+        raise InvalidInput(f"method={method!r}: must be single or conditional; choose one")
+    return _predicted(problem, models, None, draws, seed, workers, progress, method)
 
 
 def predict_curve(
@@ -81,6 +90,7 @@ def _predicted(
     seed: int,
     workers: int,
     progress: Progress | None,
+    method: Method = "single",
 ) -> Errors:
     whole_number("draws", draws, least=1)
     whole_number("seed", seed, least=0)
@@ -92,11 +102,10 @@ def _predicted(
                 f"models={model.name!r}: has no theory of its own, its errors are the network's; "
                 "choose network, hermite, linear or untrained"
             )
+    _warn_of_what_is_not_covered(problem, models, seed=seed)
     check_memory(problem, models, workers=workers)
-    jobs = [
-        {"problem": problem, "models": models, "samples": samples, "seed": seed, "trial": t}
-        for t in range(draws)
-    ]
+    common = {"problem": problem, "models": models, "samples": samples, "method": method}
+    jobs = [{**common, "seed": seed, "trial": t} for t in range(draws)]
     rows = []
     for row in run_jobs(predict_draw, jobs, workers=workers):
         rows.append(row)
@@ -110,6 +119,7 @@ def predict_draw(
     models: Sequence[Model],
     *,
     samples: tuple[int, ...] | None = None,
+    method: Method = "single",
     seed: int = 0,
     trial: int = 0,
     shared: Shared | None = None,
@@ -122,8 +132,13 @@ def predict_draw(
     known: dict[str, dict[str, Floats]] = {}
     for model in models:
         if model.key not in known:
-            spectrum = model_spectrum(model, instance, layers, trained)
-            found = ridge_errors(spectrum, samples=np.array(counts), ridge=np.array(problem.ridges))
+            if method == "single":
+                spectrum = model_spectrum(model, instance, layers, trained)
+                found = ridge_errors(
+                    spectrum, samples=np.array(counts), ridge=np.array(problem.ridges)
+                )
+            else:
+                found = _conditional(model, instance, layers, trained)
             metrics = {
                 "test_mse": found.test_mse,
                 "train_mse": found.train_mse,
@@ -135,6 +150,41 @@ def predict_draw(
             }
         results[model.name] = known[model.key]
     return results
+
+
+def _conditional(model: Model, instance: Instance, layers: Layers, trained: Floats) -> RidgeErrors:
+    """Return the conditional theory's errors for every penalty, 1 × penalties."""
+    matrix = layers.first if model.first_layer == "initial" else trained
+    one = feature_map(model, instance, layers, trained)
+    types = all_types(instance, layers, matrix, one)
+    found = [
+        conditional_errors(types, samples=instance.problem.samples, ridge=ridge)
+        for ridge in instance.problem.ridges
+    ]
+    return RidgeErrors(
+        test_mse=np.concatenate([e.test_mse for e in found], axis=1),
+        train_mse=np.concatenate([e.train_mse for e in found], axis=1),
+        squared_weight_norm=np.concatenate([e.squared_weight_norm for e in found], axis=1),
+        objective=np.concatenate([e.objective for e in found], axis=1),
+        kappa=np.concatenate([e.kappa for e in found], axis=1),
+        iterations=max(e.iterations for e in found),
+    )
+
+
+def _warn_of_what_is_not_covered(problem: Problem, models: Sequence[Model], *, seed: int) -> None:
+    instance = draw(problem, seed=seed)
+    for gaussian in instance.mixture.components:
+        if gaussian.weight > 0 and not np.isfinite(instance.teacher.second_moment(gaussian)):
+            raise InvalidInput(
+                "teacher.link: has no finite second moment under the mixture; choose a link that "
+                "grows more slowly"
+            )
+    if instance.scales.strength >= 1 and any(m.kind == "hermite" for m in models):
+        warnings.warn(
+            f"strength={instance.scales.strength:.3g}: the Hermite theorem covers strengths below "
+            "1; the prediction is computed all the same",
+            stacklevel=4,
+        )
 
 
 def model_spectrum(
