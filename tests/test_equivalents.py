@@ -1,11 +1,24 @@
 """Equivalent models: they match the network where the theory says so, and fail where it says so."""
 
+from math import comb
+
 import numpy as np
 import pytest
 
 from conftest import small
-from onegrad import InvalidInput, Problem, resolve_models, run_trial, simulate
+from onegrad import (
+    InvalidInput,
+    Problem,
+    draw,
+    exact_test_mse,
+    feature_map,
+    first_layers,
+    resolve_models,
+    run_trial,
+    simulate,
+)
 from onegrad.equivalents import parse_model
+from onegrad.laws import preactivation_laws
 
 
 def test_names_resolve_to_models():
@@ -76,34 +89,80 @@ def test_a_polynomial_network_is_its_own_hermite_model():
 
 
 def test_conditional_features_have_the_moments_that_the_exact_error_assumes():
-    """Features drawn for training and moments used for testing belong to the same model."""
-    from onegrad import activations as act
-    from onegrad import draw, feature_map, gradient_step, initialise
+    """Features drawn for training and moments used for testing belong to the same model.
 
-    problem = small(network__width=12, samples=60_000, network__activation="tanh")
-    instance = draw(problem)
-    layers, batch = initialise(instance), instance.step_batch()
-    first = gradient_step(
-        layers,
-        batch.inputs,
-        batch.labels,
-        activation=act.get("tanh"),
-        learning_rate=instance.scales.learning_rate,
+    All means and products of pairs, in both components; the products see the model's R^{∘2}.
+    """
+    problem = small(
+        dimension=12,
+        network__width=10,
+        samples=200_000,
+        network__activation="softplus",
+        scaling={"strength": 0.74, "weighting": 0.5},
     )
+    instance = draw(problem)
+    layers, first = first_layers(instance)
     one = feature_map(resolve_models(problem, ["conditional"])[0], instance, layers, first)
-    train = instance.training_batch()
-    rows = slice(0, train.counts[0])
-    inputs = train.inputs[rows]
-    phi = one.features(inputs @ first.T, inputs @ one.basis(0), 0, np.random.default_rng(1))
-    from onegrad.laws import preactivation_laws
+    train, rng = instance.training_batch(), np.random.default_rng(1)
+    laws = preactivation_laws(instance.mixture, instance.teacher, first)
+    for (component, rows), law in zip(train.components(), laws, strict=True):
+        inputs = train.inputs[rows]
+        basis = one.basis(component)
+        phi = one.features(inputs @ first.T, inputs @ basis, component, rng)
+        expected = conditional_pairs(one, law, first, basis)
+        np.fill_diagonal(expected, one.second_moment(law))
+        products = phi[:, :, None] * phi[:, None, :]
+        stderr = products.std(axis=0) / np.sqrt(len(phi))
+        z = (products.mean(axis=0) - expected) / stderr
+        assert np.abs(z).max() < 4.5
+        # Negative control: without degree 2 off the diagonal the products would be wrong.
+        a = one.coefficients(law, 2)
+        correlation = (first @ first.T * law.gaussian.level + law.loadings @ law.loadings.T) / (
+            np.outer(law.deviations, law.deviations)
+        )
+        without = expected - np.outer(a[2], a[2]) * correlation**2
+        off = ~np.eye(10, dtype=bool)
+        assert np.abs((products.mean(axis=0) - without) / stderr)[off].max() > 4.5
 
-    law = preactivation_laws(instance.mixture, instance.teacher, first)[0]
-    mean, second = one.coefficients(law, 0)[0], one.second_moment(law)
-    z_mean = (phi.mean(axis=0) - mean) / (phi.std(axis=0) / np.sqrt(len(phi)))
-    z_second = ((phi**2).mean(axis=0) - second) / ((phi**2).std(axis=0) / np.sqrt(len(phi)))
-    assert np.abs(z_mean).max() < 4.5
-    assert np.abs(z_second).max() < 4.5
-    assert np.abs(z_mean + 0.1 * phi.std(axis=0).min() * np.sqrt(len(phi))).max() > 4.5
+
+def conditional_pairs(one, law, first, basis, orders=60):
+    """E[φ̂_i φ̂_j] by the formula of docs/equations.md, every matrix dense."""
+    variances = np.diag(basis.T @ law.gaussian.covariance_times(basis))
+    loadings = (first @ basis) * np.sqrt(variances)
+    scale = np.outer(law.deviations, law.deviations)
+    rho = loadings @ loadings.T / scale
+    beta = (law.gaussian.level * first @ first.T + law.loadings @ law.loadings.T) / scale - rho
+    a = one.coefficients(law, orders)
+    total = np.zeros_like(rho)
+    for order in range(orders + 1):
+        kept = sum(comb(order, q) * rho ** (order - q) * beta**q for q in range(min(order, 2) + 1))
+        total += np.outer(a[order], a[order]) * kept
+    return total
+
+
+@pytest.mark.parametrize("activation", ["relu", "tanh", "softplus"])
+def test_exact_conditional_error_equals_the_dense_definition(activation, rng):
+    problem = small(
+        network__activation=activation,
+        network__width=60,
+        teacher={"kind": "labels"},
+        scaling={"strength": 1.0, "weighting": 0.3},
+    )
+    instance = draw(problem)
+    layers, first = first_layers(instance)
+    one = feature_map(resolve_models(problem, ["conditional"])[0], instance, layers, first)
+    w = rng.standard_normal(60)
+    total = 0.0
+    for law in preactivation_laws(instance.mixture, instance.teacher, first):
+        omega = conditional_pairs(one, law, first, one.basis(law.component), orders=180)
+        np.fill_diagonal(omega, one.second_moment(law))
+        label = law.gaussian.label
+        error = 1 - 2 * label * w @ one.coefficients(law, 0)[0] / np.sqrt(60) + w @ omega @ w / 60
+        total += law.gaussian.weight * error
+    exact = exact_test_mse(instance.mixture, instance.teacher, first, models=[(one, w[:, None])])[
+        0
+    ][0]
+    assert exact == pytest.approx(total, rel=1e-6)
 
 
 def test_hermite_matches_and_too_low_a_degree_fails():

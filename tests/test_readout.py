@@ -61,7 +61,7 @@ def test_single_precision_features_are_solved_in_double(rng):
 
 
 def test_features_that_are_not_finite_are_refused():
-    with pytest.raises(InvalidInput, match="not finite; lower the learning rate"):
+    with pytest.raises(InvalidInput, match="not finite; bring learning rate"):
         fit_readout(np.array([[np.inf, 1.0], [1.0, 2.0]]), np.ones(2), ridge=0.1)
 
 

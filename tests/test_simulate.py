@@ -10,11 +10,11 @@ from onegrad import (
     Shared,
     draw,
     feature_map,
+    first_layers,
     fit_models,
     register_activation,
     resolve_models,
     run_trial,
-    sampled_errors,
     simulate,
 )
 from onegrad.data.mixture import GRANULE
@@ -45,24 +45,12 @@ def test_a_trial_is_the_same_alone_and_in_any_order():
             assert np.array_equal(errors.metrics["test_mse"][trial, i], alone[name]["test_mse"])
 
 
-def test_any_chunk_size_gives_the_same_bits():
-    problem = small(test="sampled", test_samples=4 * GRANULE + 11)
-    instance = draw(problem)
-    from onegrad import initialise
-
-    layers = initialise(instance)
-    maps = {
-        m.key: feature_map(m, instance, layers, layers.first)
-        for m in resolve_models(problem, ["network", "hermite"])
-    }
-    fits = fit_models(instance, instance.training_batch(), layers.first, maps)
-    results = [
-        sampled_errors(instance, layers.first, maps, fits, chunk=chunk)
-        for chunk in (1, GRANULE, 3 * GRANULE + 1, 10**9)
-    ]
-    for other in results[1:]:
-        for key in maps:
-            assert np.array_equal(results[0][key]["test_mse"], other[key]["test_mse"])
+def test_test_points_come_in_fixed_blocks_whatever_their_number():
+    """Products always have the same shape, so that a point's prediction has the same bits."""
+    few = list(draw(small(test_samples=2 * GRANULE)).test_blocks())
+    many = list(draw(small(test_samples=8 * GRANULE)).test_blocks())
+    assert {len(b.labels) for b in many} == {GRANULE}
+    assert np.array_equal(few[0].inputs, many[0].inputs)
 
 
 def test_sharing_draws_between_problems_changes_no_bit():
@@ -77,6 +65,31 @@ def test_sharing_draws_between_problems_changes_no_bit():
                 for model in MODELS:
                     for metric in plain[model]:
                         assert np.array_equal(plain[model][metric], reused[model][metric])
+
+
+def test_sharing_holds_when_the_number_of_samples_changes():
+    """Some of the model's noise is then held and some is not."""
+    shared = Shared()
+    for samples in (1200, 1400, 1100):
+        problem = small(samples=samples)
+        models = resolve_models(problem, ["hermite", "conditional"])
+        plain = run_trial(problem, models)
+        reused = run_trial(problem, models, shared=shared)
+        for model in ("hermite", "conditional"):
+            assert np.array_equal(plain[model]["test_mse"], reused[model]["test_mse"])
+    # One block of noise for hermite; two draws in each of four blocks for conditional.
+    assert sum("normals" in kind for kind in shared._held) == 9
+
+
+def test_a_derivative_that_returns_its_argument_leaves_the_others_alone():
+    register_activation("half_square_test", lambda u: u**2 / 2, lambda u: u)
+    shared = Shared()
+    for name in ("half_square_test", "tanh"):
+        problem = small(network__activation=name)
+        models = resolve_models(problem, ["network"])
+        plain = run_trial(problem, models)
+        reused = run_trial(problem, models, shared=shared)
+        assert np.array_equal(plain["network"]["test_mse"], reused["network"]["test_mse"])
 
 
 def test_activations_and_widths_share_their_data():
@@ -169,15 +182,42 @@ def test_mixed_precision_stays_within_its_stated_accuracy():
     exact = simulate(small(), MODELS, trials=3)
     mixed = simulate(small(precision="mixed"), MODELS, trials=3)
     for metric in ("test_mse", "train_mse", "objective"):
-        np.testing.assert_allclose(mixed.metrics[metric], exact.metrics[metric], rtol=1e-4)
+        np.testing.assert_allclose(mixed.metrics[metric], exact.metrics[metric], rtol=1e-5)
     assert not same(exact, mixed)
 
 
-def test_misclassification_is_a_rate_for_labels_of_plus_and_minus_one():
-    errors = simulate(small(teacher={"kind": "labels"}), ["network", "hermite"], trials=3)
-    rates = errors.metrics["misclassification"]
-    assert np.all((rates > 0) & (rates < 1))
+def test_misclassification_is_the_share_of_wrong_signs():
+    """Against predictions made by hand, for the class and not for its noisy label."""
+    problem = small(
+        teacher={"kind": "labels", "noise": 0.8},
+        data__alignment=0.0,
+        test_samples=3000,
+        scaling={"strength": 0.9, "weighting": 0.0},
+    )
+    instance = draw(problem)
+    layers, trained = first_layers(instance)
+    models = resolve_models(problem, ["network"])
+    maps = {m.key: feature_map(m, instance, layers, trained) for m in models}
+    fits = fit_models(instance, instance.training_batch(), trained, maps)
+    weights = fits["network@trained"].weights[:, 0]
+    wrong = total = 0
+    for block in instance.test_blocks():
+        component, _ = next(block.components())
+        prediction = np.maximum(block.inputs @ trained.T, 0) @ weights
+        wrong += np.sum(prediction * (1 if component == 0 else -1) <= 0)
+        total += len(prediction)
+    rate = run_trial(problem, models)["network"]["misclassification"][0]
+    assert rate == wrong / total
+    assert 0.02 < rate < 0.49
     assert "misclassification" not in simulate(small(), ["network"], trials=1).metrics
+
+
+def test_noise_in_the_features_counts_in_the_misclassification():
+    problem = small(teacher={"kind": "labels"}, scaling={"strength": 0.9, "weighting": 0.0})
+    errors = simulate(problem, ["network", "hermite:2"], trials=10)
+    rates = errors.metrics["misclassification"][:, :, 0]
+    difference = rates[:, 1] - rates[:, 0]
+    assert abs(difference.mean()) < 0.05 + 4 * difference.std(ddof=1) / np.sqrt(10)
 
 
 def test_registered_activations_reach_the_workers():

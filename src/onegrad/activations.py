@@ -117,7 +117,14 @@ _BUILT_IN = {
         Activation("softplus", _softplus, expit),
         Activation("gelu", _gelu, _gelu_slope),
         Activation("silu", _silu, _silu_slope),
-        Activation("sin", np.sin, np.cos, pair=closed_forms.sine_pair),
+        Activation(
+            "sin",
+            np.sin,
+            np.cos,
+            coefficients=closed_forms.sine_coefficients,
+            second_moment=closed_forms.sine_second_moment,
+            pair=closed_forms.sine_pair,
+        ),
         Activation("identity", _identity, np.ones_like),
     )
 }
@@ -153,8 +160,18 @@ def get(name: str, *, field: str = "activation") -> Activation:
         return hermite_activation(int(degree))
     near = difflib.get_close_matches(key, names(), n=1)
     hint = f"did you mean {near[0]!r}?" if near else "choose one, or register your own"
-    known = ", ".join([*names(), "hermite:DEGREE"])
+    known = ", ".join([*names(), "hermite:DEGREE (up to 30)"])
     raise InvalidInput(f"{field}={name!r}: must be one of {known}; {hint}")
+
+
+@dataclass(frozen=True)
+class _Typed:
+    """A user's function whose values have the type of its argument."""
+
+    function: Function
+
+    def __call__(self, points: Floats) -> Floats:
+        return np.asarray(self.function(points)).astype(points.dtype, copy=False)
 
 
 def register_activation(
@@ -165,14 +182,25 @@ def register_activation(
     Both callables take and return arrays. Give the points where σ has a kink or a jump, so that
     expectations stay exact. The derivative is checked against differences of the function.
     """
-    if name.lower() in {*_BUILT_IN, *_ALIASES} or ":" in name:
-        raise InvalidInput(f"name={name!r}: is taken or contains ':'; choose another name")
+    if not isinstance(name, str) or not name.isidentifier():
+        raise InvalidInput(f"name={name!r}: must be a word of letters, digits and _; rename it")
+    if name.lower() in {*_BUILT_IN, *_ALIASES}:
+        raise InvalidInput(f"name={name!r}: is built in; choose another name")
+    where = tuple(float(k) for k in np.atleast_1d(np.asarray(kinks, dtype=float)))
+    if not np.all(np.isfinite(where)):
+        raise InvalidInput(f"kinks={kinks!r}: must be finite numbers; correct them")
+    activation = Activation(name, _Typed(function), _Typed(derivative), kinks=where)
     points = np.linspace(-3.0, 3.0, 61) + 0.0123
-    points = points[[all(abs(p - kink) > 1e-3 for kink in kinks) for p in points]]
+    points = points[[all(abs(p - kink) > 1e-3 for kink in where) for p in points]]
     step = 1e-6
-    slope = (function(points + step) - function(points - step)) / (2 * step)
-    given = derivative(points)
-    for label, values in (("function", function(points)), ("derivative", given)):
+    try:
+        value, given = activation(points), activation.derivative(points)
+        slope = (activation(points + step) - activation(points - step)) / (2 * step)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(
+            f"function of {name!r}: must map arrays to arrays ({error}); use numpy functions"
+        ) from None
+    for label, values in (("function", value), ("derivative", given)):
         if np.shape(values) != points.shape or not np.all(np.isfinite(values)):
             raise InvalidInput(
                 f"{label} of {name!r}: must map an array to finite values of its shape; correct it"
@@ -181,7 +209,6 @@ def register_activation(
         raise InvalidInput(
             f"derivative of {name!r}: differs from the function's slope; correct it or name kinks"
         )
-    activation = Activation(name, function, derivative, kinks=tuple(float(k) for k in kinks))
     _REGISTERED[name] = activation
     return activation
 

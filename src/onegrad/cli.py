@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 import warnings
@@ -75,7 +76,7 @@ def simulate(
 
         click.echo(printed(problem), nl=False)
         return
-    names = [name for name in models.split(",") if name.strip()]
+    names = models.split(",")
     with TrialProgress() as progress:
         errors = run(
             problem,
@@ -99,6 +100,11 @@ for command in (predict, equivalence, tune, limit):
 def main() -> None:
     """Run the command line: errors are one line on stderr, exit code 2 for bad input."""
     warnings.showwarning = _note  # type: ignore[assignment]
+    if sys.stdout is None:
+        sys.exit(_complain("output: standard output is closed; open it", 2))
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without β still shows the numbers
     sys.exit(_guarded(lambda: cli.main(prog_name="onegrad", standalone_mode=False)))
 
 
@@ -115,7 +121,11 @@ def _guarded(run: Callable[[], Any]) -> int:
         click.echo(nothing.ctx.get_help() if nothing.ctx else "")
         return 2
     except click.ClickException as error:
-        return _complain(f"{error.format_message().rstrip('.')}; see onegrad --help", 2)
+        context = getattr(error, "ctx", None)
+        path = "onegrad" if context is None else context.command_path
+        return _complain(f"{error.format_message().rstrip('.')}; see {path} --help", 2)
+    except OSError as error:
+        return _complain(f"output: cannot be written ({error.strerror}); check where it goes", 1)
     except (click.Abort, KeyboardInterrupt):
         return _complain("interrupted; start the command again to repeat it", 130)
     except (ValueError, RuntimeError, MemoryError, ArithmeticError) as error:

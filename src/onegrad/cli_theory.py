@@ -64,7 +64,7 @@ def predict(
 
     counts = _counts(changes)
     problem = _problem(problem_file, changes)
-    names = [name for name in models.split(",") if name.strip()]
+    names = models.split(",")
     with TrialProgress("draws") as progress:
         common = {
             "draws": draws,

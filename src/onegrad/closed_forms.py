@@ -26,10 +26,10 @@ def relu_coefficients(means: Floats, deviations: Floats, order: int) -> Floats:
     if order >= 1:
         out[1] = deviations * below
     if order >= 2:
-        hermite = orthonormal_hermite(t, order - 2)
+        hermite = orthonormal_hermite(t, order - 2, weight=density)
         for q in range(2, order + 1):
             sign = -1 if q % 2 else 1
-            out[q] = sign / np.sqrt(q * (q - 1)) * deviations * hermite[q - 2] * density
+            out[q] = sign / np.sqrt(q * (q - 1)) * deviations * hermite[q - 2]
     return out
 
 
@@ -52,9 +52,25 @@ def relu_pair(correlation: Floats, left: Floats, right: Floats) -> Floats:
 def erf_pair(correlation: Floats, left: Floats, right: Floats) -> Floats:
     """Return E[erf(u) erf(v)] = (2/π) arcsin(2 s_u s_v R / √((1 + 2 s_u²)(1 + 2 s_v²)))."""
     scale = 2 * left * right / np.sqrt((1 + 2 * left**2) * (1 + 2 * right**2))
-    return 2 / np.pi * np.arcsin(scale * correlation)
+    return 2 / np.pi * np.arcsin(scale * np.clip(correlation, -1, 1))
 
 
 def sine_pair(correlation: Floats, left: Floats, right: Floats) -> Floats:
     """Return E[sin u sin v] = exp(−(s_u² + s_v²)/2) sinh(s_u s_v R) for zero means."""
-    return np.exp(-0.5 * (left**2 + right**2)) * np.sinh(left * right * correlation)
+    even, odd = 0.5 * (left**2 + right**2), left * right * correlation
+    return 0.5 * (np.exp(odd - even) - np.exp(-odd - even))
+
+
+def sine_coefficients(means: Floats, deviations: Floats, order: int) -> Floats:
+    """Return E[sin(m + s z) H_l(z)]/√l! = s^l e^{−s²/2} sin(m + lπ/2)/√l!, for l ≤ order."""
+    out = np.empty((order + 1, *np.shape(means)))
+    size = np.exp(-0.5 * deviations**2)
+    for degree in range(order + 1):
+        out[degree] = size * np.sin(means + degree * np.pi / 2)
+        size = size * deviations / np.sqrt(degree + 1)
+    return out
+
+
+def sine_second_moment(means: Floats, deviations: Floats) -> Floats:
+    """Return E[sin(m + s z)²] = (1 − e^{−2s²} cos 2m)/2."""
+    return 0.5 * (1 - np.exp(-2 * deviations**2) * np.cos(2 * means))

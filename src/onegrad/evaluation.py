@@ -6,7 +6,6 @@ import numpy as np
 from scipy.special import ndtr
 
 from onegrad.arrays import Floats
-from onegrad.data.mixture import GRANULE
 from onegrad.equivalents import FeatureMap
 from onegrad.instance import Instance
 from onegrad.moments import exact_test_mse
@@ -20,14 +19,12 @@ def measure_errors(
     first_layer: Floats,
     maps: dict[str, FeatureMap],
     fits: dict[str, Readout],
-    *,
-    chunk: int = GRANULE,
 ) -> dict[str, Metrics]:
     """Return test_mse by the problem's rule, and for ±1 labels the sampled misclassification."""
     problem = instance.problem
     results: dict[str, Metrics] = {key: {} for key in maps}
     if problem.test == "sampled" or problem.binary:
-        results = sampled_errors(instance, first_layer, maps, fits, chunk=chunk)
+        results = sampled_errors(instance, first_layer, maps, fits)
     if problem.test == "exact":
         exact = exact_test_mse(
             instance.mixture,
@@ -45,16 +42,14 @@ def sampled_errors(
     first_layer: Floats,
     maps: dict[str, FeatureMap],
     fits: dict[str, Readout],
-    *,
-    chunk: int = GRANULE,
 ) -> dict[str, Metrics]:
-    """Return test errors over fresh points, in memory O(chunk·(n + k)); noise is integrated out.
+    """Return test errors over fresh points, in blocks of bounded memory; noise is integrated out.
 
-    One product of inputs and first layer serves all models; every `chunk` gives the same bits.
+    One product of inputs and first layer serves all models.
     """
     names = ["test_mse", *(["misclassification"] if instance.problem.binary else [])]
     sums = {key: {name: np.zeros(len(fits[key].ridge)) for name in names} for key in maps}
-    for batch in instance.test_blocks(chunk=chunk):
+    for batch in instance.test_blocks():
         component, _ = next(batch.components())
         preactivations = batch.inputs @ first_layer.T
         for key, one in maps.items():
@@ -66,7 +61,8 @@ def sampled_errors(
             error = batch.labels[:, None] - mean
             sums[key]["test_mse"] += np.sum(error**2 + variance, axis=0)
             if instance.problem.binary:
-                sign = np.sign(batch.labels)[:, None]
+                # Against the class itself, not against its noisy label.
+                sign = instance.mixture.components[component].label or 0.0
                 sums[key]["misclassification"] += _misclassified(sign * mean, variance)
     size = instance.problem.test_size
     return {key: {name: s / size for name, s in named.items()} for key, named in sums.items()}

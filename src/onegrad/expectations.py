@@ -22,6 +22,8 @@ STEP = 0.05
 PANEL_NODES = 160
 SMALLEST_DEVIATION = 1e-12
 _BLOCK = 256
+# For deviations beyond this a smooth σ looks like a step: panels end where it has settled.
+WIDE, WIDE_EDGES = 100.0, (-40.0, 0.0, 40.0)
 
 
 def hermite_coefficients(
@@ -69,10 +71,14 @@ def _quadrature(
     activation: Activation, m: Floats, s: Floats, order: int, *, squared: bool
 ) -> Floats:
     out = np.empty((order + 1, m.size))
-    rule = _split_rule if activation.kinks else _trapezoid_rule
     for start in range(0, m.size, _BLOCK):
         part = slice(start, start + _BLOCK)
-        nodes, weights = rule(m[part], s[part], activation.kinks)
+        wide = float(s[part].max()) > WIDE
+        edges = tuple(sorted({*activation.kinks, *(WIDE_EDGES if wide else ())}))
+        if edges:
+            nodes, weights = _split_rule(m[part], s[part], edges)
+        else:
+            nodes, weights = _trapezoid_rule(s[part])
         values = np.asarray(activation(m[part, None] + s[part, None] * nodes), dtype=float)
         if squared:
             values = values * values
@@ -85,9 +91,7 @@ def _quadrature(
     return out
 
 
-def _trapezoid_rule(
-    means: Floats, deviations: Floats, _kinks: tuple[float, ...]
-) -> tuple[Floats, Floats]:
+def _trapezoid_rule(deviations: Floats) -> tuple[Floats, Floats]:
     step = min(STEP, 0.4 / float(np.max(deviations, initial=0.0) or 1.0))
     half = int(np.ceil(REACH / step))
     nodes = step * np.arange(-half, half + 1)

@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from onegrad.arrays import Floats
-from onegrad.data.mixture import GRANULE, Mixture
+from onegrad.data.mixture import Mixture
 from onegrad.data.teacher import Teacher
 from onegrad.problem import Problem
 from onegrad.randomness import Stream, Streams
 from onegrad.scaling import Scales, resolve_scales
+from onegrad.validation import whole_number
 
 
 @dataclass(frozen=True)
@@ -56,23 +57,17 @@ class Instance:
         """Return the samples of the readout, independent of the step's."""
         return self._batch(Stream.TRAINING_DATA, self.problem.samples)
 
-    def test_blocks(self, *, chunk: int = GRANULE) -> Iterator[Batch]:
-        """Yield the test points in batches of about `chunk` rows, each from one component.
+    def test_blocks(self) -> Iterator[Batch]:
+        """Yield the test points in blocks of at most GRANULE rows, each from one component.
 
-        `chunk` is rounded up to a multiple of GRANULE, so that every chunk size gives the same
-        points, products and sums.
+        The block size is fixed: products of other shapes could round differently.
         """
         rng = self.streams.generator(Stream.TEST_DATA)
         noise = self.streams.generator(Stream.TEST_DATA, "labels")
         counts = self.mixture.draw_counts(self.problem.test_size, rng)
-        held: list[Batch] = []
         for index, block in self.mixture.blocks(counts, rng):
             rows = tuple(len(block) if i == index else 0 for i in range(len(counts)))
-            held.append(self._labelled(block, rows, noise))
-            if sum(len(b.labels) for b in held) >= chunk:
-                yield from held
-                held = []
-        yield from held
+            yield self._labelled(block, rows, noise)
 
     def _batch(self, stream: Stream, size: int) -> Batch:
         inputs, counts = self.mixture.sample(size, self.streams.generator(stream))
@@ -90,7 +85,9 @@ class Instance:
 
 def draw(problem: Problem, *, seed: int = 0, trial: int = 0) -> Instance:
     """Return the instance of (problem, seed, trial): mixture, teacher and every scale."""
-    streams = Streams(seed, trial, problem.redraw)
+    streams = Streams(
+        whole_number("seed", seed, least=0), whole_number("trial", trial, least=0), problem.redraw
+    )
     _, spread = problem.scaling.rate_and_spread(problem.dimension)
     mixture = problem.data.draw(problem.dimension, spread, streams.generator(Stream.MIXTURE))
     scales = resolve_scales(

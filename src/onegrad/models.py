@@ -12,12 +12,26 @@ from onegrad.hermite import expand
 from onegrad.instance import Instance, draw
 from onegrad.network import Layers
 from onegrad.problem import Problem
+from onegrad.validation import InvalidInput, shown
 
 
-def resolve_models(problem: Problem, names: Sequence[str], *, seed: int = 0) -> list[Model]:
-    """Return the models by name; the default Hermite degree is that of the seed's trial 0."""
+def resolve_models(problem: Problem, names: Sequence[str] | str, *, seed: int = 0) -> list[Model]:
+    """Return the models by name, each once; "hermite" has the degree of the seed's trial 0.
+
+    `names` is a list, or one text with commas.
+    """
+    if not isinstance(problem, Problem):
+        raise InvalidInput(
+            f"problem={shown(problem)}: must be a Problem; make one, or load it with Problem.load"
+        )
+    listed = names.split(",") if isinstance(names, str) else names
+    if not isinstance(listed, Sequence) or not all(isinstance(name, str) for name in listed):
+        raise InvalidInput(f"models={shown(names)}: must be a list of names; correct it")
+    wanted = list(dict.fromkeys(name.strip().lower() for name in listed if name.strip()))
+    if not wanted:
+        raise InvalidInput(f"models={shown(names)}: must name at least one model; add network")
     degree = draw(problem, seed=seed).scales.degree
-    return [parse_model(name, default_degree=degree) for name in names]
+    return [parse_model(name, default_degree=degree) for name in wanted]
 
 
 def feature_map(model: Model, instance: Instance, layers: Layers, trained: Floats) -> FeatureMap:

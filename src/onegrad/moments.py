@@ -13,6 +13,7 @@ Degrees 0 and 1 of the quadratic form cost O(kn); the others are summed in `pair
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 
 import numpy as np
@@ -71,6 +72,10 @@ def label_moments(
         )
         return moments
     correlation = law.target[:, 0] / law.deviations
+    link = teacher.link
+    if link is not None and link is feature_map.pair_activation and link.pair and law.centred:
+        deviation = float(np.sqrt(teacher.projected_variance(law.gaussian)))
+        return link.pair(correlation, law.deviations, np.full(len(correlation), deviation))
     order = _orders_for(float(np.max(np.abs(correlation))))
     products = (
         feature_map.coefficients(law, order) * teacher.coefficients(law.gaussian, order)[:, None]
@@ -88,7 +93,12 @@ def _orders_for(largest: float) -> int:
     """Return the order beyond which largest^l is below 1e−13, at most LABEL_ORDER."""
     if largest < 1e-12:
         return 2
-    if largest >= 1:
+    if largest > 0.97:  # 0.97^200 is 2e−3, and the coefficients are small too
+        warnings.warn(
+            f"exact moments: a neuron has correlation {largest:.3f} with the teacher, "
+            f"{LABEL_ORDER} orders may not suffice; compare with test='sampled'",
+            stacklevel=2,
+        )
         return LABEL_ORDER
     return int(min(LABEL_ORDER, max(2, np.ceil(np.log(1e-13) / np.log(largest)))))
 

@@ -11,6 +11,7 @@ from onegrad.activations import Activation
 from onegrad.arrays import Floats
 from onegrad.instance import Instance
 from onegrad.randomness import Stream
+from onegrad.validation import InvalidInput
 
 STEP_ROWS = 1024  # samples per product of the step; fixed, so that sums have one order
 
@@ -83,8 +84,9 @@ def descent_direction(
         rows = slice(index * STEP_ROWS, index * STEP_ROWS + len(block))
         value, slope = activation.value_and_derivative(block)
         residual = labels[rows] - value @ scaled.astype(dtype)
-        slope *= residual[:, None].astype(dtype)
-        part = slope.T @ inputs[rows]
+        # Not in place: a registered derivative may return its argument, or truth values.
+        weighted = np.multiply(slope, residual[:, None], dtype=dtype, casting="same_kind")
+        part = weighted.T @ inputs[rows]
         total = part if index == 0 else np.add(total, part, out=total)
     total *= (scaled / m)[:, None].astype(dtype)
     return total
@@ -107,4 +109,9 @@ def gradient_step(
     )
     change *= change.dtype.type(learning_rate)
     change += layers.first
+    if not np.isfinite(np.sum(change)):
+        raise InvalidInput(
+            f"learning_rate={learning_rate:.3g}: the first layer after the step is not finite; "
+            "lower it, or bring spread, levels, means and labels nearer to 1"
+        )
     return change

@@ -96,6 +96,11 @@ _OPTIONS: list[tuple[str, dict[str, Any], str]] = [
     ),
     ("--counts", {"help": "Component counts: exact or sampled.  [default: exact]"}, "data.counts"),
     (
+        "--labels",
+        {"metavar": "NUMBERS", "help": "Label per component, for classification."},
+        "labels",
+    ),
+    (
         "--task",
         {
             "type": click.Choice(["regression", "classification"]),
@@ -143,13 +148,13 @@ def build_problem(path: Path | None, options: dict[str, Any]) -> Problem:
         elif name == "samples":
             fields["samples"] = _whole(name, value)
         elif inner:
-            held = dict(fields.get(outer, {}))
+            held = dict(_table(outer, fields.get(outer, {})))
             for rival in rivals.get(inner, ()):
                 if rival not in given:
                     held.pop(rival, None)
             held[inner] = value
             fields[outer] = held
-        elif outer not in ("components", "weights", "rank", "strengths", "level", "task"):
+        elif outer not in ("components", "weights", "rank", "strengths", "level", "labels", "task"):
             fields[outer] = value
     _set_components(fields, given)
     _set_task(fields, given)
@@ -157,18 +162,22 @@ def build_problem(path: Path | None, options: dict[str, Any]) -> Problem:
 
 
 def _set_components(fields: dict[str, Any], given: dict[str, Any]) -> None:
-    """Apply --components, --weights, --rank, --strengths and --level to every component."""
-    from onegrad.validation import InvalidInput
+    """Apply --components, --weights, --rank, --strengths, --level and --labels to components."""
+    from onegrad.data.source import MOST_COMPONENTS
+    from onegrad.validation import InvalidInput, shown
 
-    names = ("components", "weights", "rank", "strengths", "level")
+    names = ("components", "weights", "rank", "strengths", "level", "labels")
     if not any(name in given for name in names):
         return
-    data = dict(fields.get("data", {}))
-    parts = [dict(c) for c in data.get("components", [{}, {}])]
+    data = dict(_table("data", fields.get("data", {})))
+    listed = data.get("components", [{}, {}])
+    if not isinstance(listed, list):
+        raise InvalidInput(f"data.components={shown(listed)}: must be a list of tables; correct it")
+    parts = [dict(_table(f"data.components.{i}", c)) for i, c in enumerate(listed)]
     weights = parse_numbers("weights", given["weights"]) if "weights" in given else None
     count = given.get("components", len(weights) if weights else len(parts))
-    if count < 1:
-        raise InvalidInput(f"components={count}: must be at least 1; raise it")
+    if not 1 <= count <= MOST_COMPONENTS:
+        raise InvalidInput(f"components={count}: must be 1 to {MOST_COMPONENTS}; change it")
     if weights is not None and len(weights) != count:
         raise InvalidInput(
             f"weights={weights}: must be {count} numbers, one per component; change one of them"
@@ -180,7 +189,14 @@ def _set_components(fields: dict[str, Any], given: dict[str, Any]) -> None:
                 "leave the option out or edit the file"
             )
         parts = [{} for _ in range(count)]
+    labels = parse_numbers("labels", given["labels"]) if "labels" in given else None
+    if labels is not None and len(labels) != count:
+        raise InvalidInput(
+            f"labels={labels}: must be {count} numbers, one per component; change one of them"
+        )
     for index, part in enumerate(parts):
+        if labels is not None:
+            part["label"] = labels[index]
         if weights is not None:
             part["weight"] = weights[index]
         part.setdefault("weight", 1 / count)
@@ -189,8 +205,11 @@ def _set_components(fields: dict[str, Any], given: dict[str, Any]) -> None:
                 part[name] = given[name]
         if "strengths" in given:
             text = given["strengths"]
-            numbers = text if text == "uniform" else parse_numbers("strengths", text)
-            part["strengths"] = numbers[0] if len(numbers) == 1 else numbers
+            if text == "uniform":
+                part["strengths"] = text
+            else:
+                numbers = parse_numbers("strengths", text)
+                part["strengths"] = numbers[0] if len(numbers) == 1 else numbers
     data["components"] = parts
     fields["data"] = data
 
@@ -198,12 +217,18 @@ def _set_components(fields: dict[str, Any], given: dict[str, Any]) -> None:
 def _set_task(fields: dict[str, Any], given: dict[str, Any]) -> None:
     if "task" not in given:
         return
-    teacher = dict(fields.get("teacher", {}))
+    from onegrad.validation import InvalidInput
+
+    teacher = dict(_table("teacher", fields.get("teacher", {})))
     teacher["kind"] = "labels" if given["task"] == "classification" else "index"
     if teacher["kind"] == "labels":
+        for name in ("link", "direction"):
+            if name in given:
+                raise InvalidInput(
+                    f"{name}={given[name]!r}: belongs to --task regression; leave it out"
+                )
         for name in ("link", "direction", "norm"):
-            if name not in given:
-                teacher.pop(name, None)
+            teacher.pop(name, None)
     fields["teacher"] = teacher
 
 
@@ -226,3 +251,11 @@ def _whole(name: str, text: object) -> int:
         return int(str(text))
     except ValueError:
         raise InvalidInput(f"{name}={text!r}: must be a whole number; correct it") from None
+
+
+def _table(name: str, value: object) -> dict[str, Any]:
+    from onegrad.validation import InvalidInput, shown
+
+    if not isinstance(value, dict):
+        raise InvalidInput(f"{name}={shown(value)}: must be a table of fields; correct it")
+    return value

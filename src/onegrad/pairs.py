@@ -2,8 +2,8 @@
 
 The correlations R of one block of neurons with another come from one product of rows of F̂, which
 all models and components share; spikes enter as low-rank corrections. Nothing k×k is stored.
-R is rounded to single precision here, in every mode: it only enters as R² and higher powers, and
-moves a test error by about 1e−8 of itself, below the series' own tolerance.
+Correlations have the precision of F̂; in single precision they move the sum by about
+1e−8·‖ŵ‖² E φ².
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from onegrad.series import Series
 Index = slice | NDArray[np.integer]
 
 TILE, ROWS, COLUMNS = 1024, 256, 512
+SINGLE_TOLERANCE, DOUBLE_TOLERANCE = 1e-8, 1e-11
 CLOSE = 1.25  # ratio of deviations whose 200th power still fits single precision
 
 
@@ -44,7 +45,8 @@ def pair_sums(first_layer: Floats, sums: Sequence[PairSum]) -> list[Floats]:
     """Return Σ_{i≠j} ŵ_i ŵ_j (E[φ_i φ_j] − degrees 0 and 1) for each item, one per penalty."""
     # Rows are scaled by the largest deviation over components, so that no power exceeds 1.
     reference = np.max([item.law.deviations for item in sums], axis=0)
-    scaled = np.divide(first_layer, reference[:, None], dtype=np.float32, casting="same_kind")
+    dtype = first_layer.dtype
+    scaled = np.divide(first_layer, reference[:, None], dtype=dtype, casting="same_kind")
     running = [_Sum(item, first_layer, reference) for item in sums]
     by_law: dict[int, list[_Sum]] = {}
     for one in running:
@@ -102,22 +104,22 @@ def _add_block(
         covariance[counted] = 0
     square = covariance * covariance
     largest = float(np.sqrt(square.max(initial=0.0)))
-    plan = [(one, one.orders_needed(largest)) for one in group]
+    plan = [(one, one.orders_needed(largest)) for one in group if one.basis_loadings is None]
     closed = [one for one, orders in plan if one.series.closed(orders)]
     for one in closed:
         one.add_closed_form(covariance, rows, columns)
-    plain = [(one, n) for one, n in plan if one not in closed and one.basis_loadings is None]
+    plain = [(one, orders) for one, orders in plan if one not in closed]
     _add_powers(plain, covariance, square, rows, columns)
-    for one, orders in plan:
+    for one in group:
         if one.basis_loadings is not None:
-            one.add_conditional(covariance, rows, columns, orders, counted)
+            one.add_conditional(covariance, rows, columns, counted)
 
 
 def _spiked(product: Floats, level: float, spikes: Floats, rows: slice, columns: slice) -> Floats:
     if not spikes.shape[1]:
-        return product * np.float32(level)
+        return product * product.dtype.type(level)
     covariance: Floats = spikes[rows] @ spikes[columns].T
-    covariance += product if level == 1 else product * np.float32(level)
+    covariance += product if level == 1 else product * product.dtype.type(level)
     return covariance
 
 
@@ -152,28 +154,30 @@ class _Sum:
 
     def __init__(self, item: PairSum, first_layer: Floats, reference: Floats) -> None:
         self.item, self.law = item, item.law
-        self.series = Series(item.feature_map, item.law)
+        self.dtype = first_layer.dtype
+        tolerance = SINGLE_TOLERANCE if self.dtype == np.float32 else DOUBLE_TOLERANCE
+        self.series = Series(item.feature_map, item.law, tolerance=tolerance)
         self.total = np.zeros(item.weights.shape[1])
         # Blocks are in units of `reference`. Where this component's deviations are close to it the
         # coefficients take up the difference; otherwise the blocks are rescaled.
         ratio = reference / self.law.deviations
         close = float(np.max(ratio)) <= CLOSE
-        self.rescale = None if close else ratio.astype(np.float32)
+        self.rescale = None if close else ratio.astype(self.dtype)
         self.ratio = ratio if close else np.ones_like(ratio)
         self.bound_ratio = float(np.max(self.ratio)) ** 2
-        self.spikes = (self.law.loadings / reference[:, None]).astype(np.float32)
+        self.spikes = (self.law.loadings / reference[:, None]).astype(self.dtype)
         basis = item.feature_map.basis(self.law.component)
         self.basis_loadings: Floats | None = None
         if basis is not None:
             loadings, _ = spike_loadings(self.law, first_layer.astype(float, copy=False), basis)
             unit = reference if close else self.law.deviations
-            self.basis_loadings = (loadings / unit[:, None]).astype(np.float32)
+            self.basis_loadings = (loadings / unit[:, None]).astype(self.dtype)
         self._weigh()
 
     def _weigh(self) -> None:
         powers = np.arange(self.series.orders + 1)[:, None]
         scaled = self.series.coefficients * self.ratio**powers
-        self.weighted = (scaled[:, :, None] * self.item.weights).astype(np.float32)
+        self.weighted = (scaled[:, :, None] * self.item.weights).astype(self.dtype)
 
     def orders_needed(self, largest: float) -> int:
         """Return the last degree to sum for a block with this largest entry."""
@@ -200,7 +204,6 @@ class _Sum:
         covariance: Floats,
         rows: slice,
         columns: slice,
-        orders: int,
         counted: NDArray[np.bool_] | None,
     ) -> None:
         """Add Σ_l with (ρ + β)^l cut after β²: ρ the spikes' part of the covariance, β the rest."""
@@ -209,6 +212,8 @@ class _Sum:
         if counted is not None:
             spike[counted] = 0
         rest = covariance - spike
+        # ρ and β may have opposite signs: their sizes bound the terms, not that of their sum.
+        orders = self.orders_needed(float(np.max(np.abs(spike) + np.abs(rest), initial=0.0)))
         self.add(2, covariance * covariance, rows, columns)
         before, power = spike, spike * spike  # ρ^{l−2}, ρ^{l−1} for l = 3
         for q in range(3, orders + 1):

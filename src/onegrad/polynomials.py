@@ -10,16 +10,16 @@ from numpy.polynomial import hermite_e
 from onegrad.arrays import Floats
 
 
-def orthonormal_hermite(points: Floats, order: int) -> Floats:
-    """Return H_l(points)/√l! for l = 0 … order, shape (order + 1, *points.shape).
+def orthonormal_hermite(points: Floats, order: int, *, weight: Floats | float = 1.0) -> Floats:
+    """Return weight·H_l(points)/√l! for l = 0 … order, shape (order + 1, *points.shape).
 
-    √(l+1) h_{l+1} = z h_l − √l h_{l−1}
+    √(l+1) h_{l+1} = z h_l − √l h_{l−1}; a small weight keeps far points from overflowing.
     """
     z = np.asarray(points, dtype=float)
     out = np.empty((order + 1, *z.shape))
-    out[0] = 1.0
+    out[0] = weight
     if order >= 1:
-        out[1] = z
+        out[1] = z * weight
     for degree in range(1, order):
         out[degree + 1] = z * out[degree] - np.sqrt(degree) * out[degree - 1]
         out[degree + 1] /= np.sqrt(degree + 1)

@@ -48,26 +48,28 @@ def fit_readout(features: Floats, labels: Floats, *, ridge: float | Sequence[flo
     gram = dsyrk(1.0, phi.T, trans=1 if dual else 0, lower=1)
     if not np.all(np.isfinite(np.diagonal(gram))):
         raise InvalidInput(
-            "features: some are not finite; lower the learning rate, or correct the activation"
+            "features: some are not finite; bring learning rate, spread, levels, means and norms "
+            "nearer to 1, or correct the activation"
         )
     right = y if dual else phi.T @ y
     shifts = penalties * m * k
-    solution = (
-        _solve_one(gram, shifts[0], right) if len(shifts) == 1 else _solve_many(gram, shifts, right)
-    )
+    if len(shifts) == 1:
+        solution = _solve_one(gram, shifts[0], right, penalties[0])
+    else:
+        solution = _solve_many(gram, shifts, right)
     weights = np.sqrt(k) * (phi.T @ solution if dual else solution)
     # In the dual (φφᵀ + shift) α = y, so that the residual y − φφᵀα is shift·α.
     residual = shifts * solution if dual else y[:, None] - phi @ solution
     return Readout(penalties, weights, np.mean(residual**2, axis=0))
 
 
-def _solve_one(gram: Floats, shift: float, right: Floats) -> Floats:
+def _solve_one(gram: Floats, shift: float, right: Floats, ridge: float) -> Floats:
     gram[np.diag_indices_from(gram)] += shift
     factor, info = dpotrf(gram, lower=1, clean=0, overwrite_a=1)
     if info != 0:
         raise InvalidInput(
-            f"ridge={shift:.3g} on the Gram matrix: too small, the matrix is singular to rounding; "
-            "raise the ridge"
+            f"ridge={ridge:.3g}: too small beside features of this size, the Gram matrix is "
+            "singular to rounding; raise the ridge"
         )
     solution, _ = dpotrs(factor, right, lower=1)
     return np.asarray(solution)[:, None]

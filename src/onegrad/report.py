@@ -72,7 +72,7 @@ def print_table(errors: Errors) -> None:
     shown = [name for name in _TITLES if name in errors.metrics]
     for name in shown:
         table.add_column(_TITLES[name], justify="right")
-    gap = errors.gap()
+    gap = errors.gap() if len(errors.models) > 1 else None
     if gap is not None:
         table.add_column("gap to network", justify="right")
     estimates = [errors.estimate(name) for name in shown]
@@ -112,8 +112,16 @@ def _caption(errors: Errors) -> str:
 
 
 def _with_error(estimate: Estimate, index: tuple[int, ...]) -> str:
-    return f"{estimate.mean[index]:.5f} ± {estimate.stderr[index]:.5f}"
+    mean, stderr = estimate.mean[index], estimate.stderr[index]
+    if not np.isfinite(stderr):
+        return f"{mean:.4g}"
+    if 1e-3 <= abs(mean) < 1e4:
+        return f"{mean:.5f} ± {stderr:.5f}"
+    return f"{mean:.3e} ± {stderr:.1e}"
 
 
 def _percent(gap: Estimate, index: tuple[int, ...]) -> str:
-    return f"{100 * gap.mean[index]:+.2f} ± {100 * gap.stderr[index]:.2f} %"
+    mean, stderr = 100 * gap.mean[index], 100 * gap.stderr[index]
+    if not np.isfinite(mean):
+        return "undefined"
+    return f"{mean:+.2f} %" if not np.isfinite(stderr) else f"{mean:+.2f} ± {stderr:.2f} %"

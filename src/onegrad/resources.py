@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,13 +24,16 @@ INTERPRETER_BYTES = 200e6
 def peak_bytes(problem: Problem, models: Sequence[Model]) -> float:
     """Return about how many bytes one trial holds at its peak."""
     n, m, k = problem.dimension, problem.samples, problem.width
-    size = 4 if problem.precision == "mixed" else 8
-    step = size * (3 * k * n + problem.step_size * n + 3 * k * min(problem.step_size, 1024))
-    readout = size * (2 * k * n + m * n + m * k) + 8 * (m * k + min(m, k) ** 2) + 4 * k * n
+    size, side = 4 if problem.precision == "mixed" else 8, min(problem.samples, problem.width)
+    penalties, parts = len(problem.ridges), len(problem.data.components)
+    step = size * (3 * k * n + problem.step_size * n + 5 * k * min(problem.step_size, 1024))
+    readout = size * (3 * k * n + m * n + m * k) + 8 * (m * k + side**2)
+    readout += 8 * 2 * side**2 if penalties > 1 else 0  # eigenvectors
+    readout += size * 40 * k * penalties * parts * max(len(models), 1)  # series of the exact error
     if size == 4:
         readout += 8 * k * n
     if any(model.kind == "conditional" for model in models):
-        readout += 8 * (len(problem.data.components) * k * k + 8 * min(m, 512) * k)
+        readout += 8 * (parts * k * k + 8 * min(m, 512) * k)
     return INTERPRETER_BYTES + max(step, readout)
 
 
@@ -59,8 +63,8 @@ def check_memory(problem: Problem, models: Sequence[Model], *, workers: int) -> 
             else ("lower dimension, samples or width")
         )
         raise InvalidInput(
-            f"memory={need / 1e9:.1f} GB: the machine has {have / 1e9:.1f} GB for {workers} "
-            f"worker{'s' if workers > 1 else ''} of {need / workers / 1e9:.1f} GB; {fewer}"
+            f"memory={need / 1e9:.3g} GB: the machine has {have / 1e9:.3g} GB for {workers} "
+            f"worker{'s' if workers > 1 else ''} of {need / workers / 1e9:.3g} GB; {fewer}"
         )
 
 
@@ -81,12 +85,22 @@ def run_jobs(
     known = activations.registered()
     with joblib.parallel_config(backend="loky", n_jobs=workers, inner_max_num_threads=1):
         parallel = joblib.Parallel(return_as="generator", max_nbytes=None, batch_size=1)
-        yield from parallel(joblib.delayed(_in_worker)(function, job, known) for job in jobs)
+        said: set[str] = set()
+        for result, notes in parallel(
+            joblib.delayed(_in_worker)(function, job, known) for job in jobs
+        ):
+            for note in notes:
+                if note not in said:
+                    said.add(note)
+                    warnings.warn(note, stacklevel=2)
+            yield result
 
 
 def _in_worker(
     function: Callable[..., T], job: dict[str, Any], known: dict[str, activations.Activation]
-) -> T:
+) -> tuple[T, list[str]]:
+    """Return the job's result and its warnings, which the caller shows once."""
     activations.adopt(known)
-    with threadpool_limits(limits=1):
-        return function(**job)
+    with threadpool_limits(limits=1), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        return function(**job), [str(w.message) for w in caught]

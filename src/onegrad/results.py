@@ -12,6 +12,7 @@ import pandas as pd
 from onegrad.arrays import Floats
 from onegrad.equivalents import Model
 from onegrad.problem import Problem
+from onegrad.validation import InvalidInput
 
 METRICS = ("test_mse", "train_mse", "objective", "squared_weight_norm", "misclassification")
 
@@ -57,7 +58,7 @@ class Errors:
 
     def estimate(self, metric: str = "test_mse") -> Estimate:
         """Return mean and standard error over trials, shape (model, …, ridge)."""
-        values = self.metrics[metric]
+        values = self._values(metric)
         return Estimate(values.mean(axis=0), _standard_error(values))
 
     def gap(self, metric: str = "test_mse") -> Estimate | None:
@@ -70,11 +71,18 @@ class Errors:
         names = [m.name for m in self.models]
         if "network" not in names:
             return None
-        values = self.metrics[metric]
+        values = self._values(metric)
         network = values[:, [names.index("network")]]
         scale = network.mean(axis=0)
+        scale = np.where(scale == 0, np.nan, scale)  # no relative gap to an error of zero
         gap = (values - network).mean(axis=0) / scale
         return Estimate(gap, _standard_error(values - (1 + gap) * network) / scale)
+
+    def _values(self, metric: str) -> Floats:
+        if metric not in self.metrics:
+            known = ", ".join(self.metrics)
+            raise InvalidInput(f"metric={metric!r}: must be one of {known}; choose one")
+        return self.metrics[metric]
 
     def to_frame(self) -> pd.DataFrame:
         """Return a long table: model, ridge, metric, mean, stderr, trials, gap, gap_stderr."""

@@ -11,14 +11,14 @@ from onegrad.laws import Law
 
 FIRST_ORDERS, MOST_ORDERS = 32, 200
 CLOSED_FORM_FROM = 20  # orders from which a closed form is cheaper than the series
-TOLERANCE = 1e-8  # of the largest E φ², per pair
+TOLERANCE = 1e-11  # of the largest E φ², per pair
 
 
 class Series:
     """The coefficients â_l,i of a model under one law, extended as correlations call for it."""
 
-    def __init__(self, feature_map: FeatureMap, law: Law) -> None:
-        self.feature_map, self.law = feature_map, law
+    def __init__(self, feature_map: FeatureMap, law: Law, *, tolerance: float = TOLERANCE) -> None:
+        self.feature_map, self.law, self.tolerance = feature_map, law, tolerance
         self.degree = feature_map.degree
         self.truncated = 0.0
         activation = feature_map.pair_activation
@@ -38,8 +38,9 @@ class Series:
         """Return the last degree to sum so that, up to this correlation, the tail is negligible."""
         r = min(largest, 1.0)
         while True:
-            bounds = r ** np.arange(self.orders + 1) * self._tail
-            enough = np.flatnonzero(bounds < TOLERANCE)
+            # The tail from degree l on is at most r^l · (largest coefficient) / (1 − r).
+            bounds = r ** np.arange(self.orders + 1) * self._tail / max(1 - r, 1e-3)
+            enough = np.flatnonzero(bounds < self.tolerance)
             if len(enough):
                 return max(int(enough[0]) - 1, 1)
             if self.degree is not None or self.pair is not None:

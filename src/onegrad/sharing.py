@@ -78,9 +78,9 @@ class Shared:
             lambda: list(step_preactivations(layers.first, batch.inputs)),
         )
 
-    def replayed(self, rng: np.random.Generator, key: Hashable) -> Replayed:
+    def replayed(self, rng: np.random.Generator, name: str, key: Hashable) -> Replayed:
         """Return a source of what `rng` draws, kept for the next that asks with this key."""
-        return Replayed(self, rng, key)
+        return Replayed(self, rng, name, key)
 
 
 def first_layers(instance: Instance, shared: Shared | None = None) -> tuple[Layers, Floats]:
@@ -103,18 +103,32 @@ def first_layers(instance: Instance, shared: Shared | None = None) -> tuple[Laye
 
 @dataclass
 class Replayed:
-    """Standard normals of one stream, kept for the next problem that draws the same."""
+    """Standard normals of one stream, kept for the next problem that draws the same.
+
+    A draw is known by everything that was drawn before it. When one is not held, the generator is
+    first moved past those that were.
+    """
 
     shared: Shared
     rng: np.random.Generator
+    name: str
     key: Hashable
-    calls: int = 0
+    sizes: list[tuple[int, ...]] = field(default_factory=list)
+    skipped: list[tuple[int, ...]] = field(default_factory=list)
 
     def standard_normal(self, size: tuple[int, ...]) -> Floats:
         """Return what the generator would at this call."""
-        self.calls += 1
-        kind = f"normals {self.calls} {self.key}"
-        return self.shared.get(kind, size, lambda: self.rng.standard_normal(size))
+        self.sizes.append(size)
+        self.skipped.append(size)
+        kind = f"normals {self.name} {len(self.sizes)}"
+        return self.shared.get(kind, (self.key, tuple(self.sizes)), self._draw)
+
+    def _draw(self) -> Floats:
+        for size in self.skipped[:-1]:
+            self.rng.standard_normal(size)
+        drawn = self.rng.standard_normal(self.skipped[-1])
+        self.skipped.clear()
+        return drawn
 
 
 def _data_key(instance: Instance, stream: Stream) -> Hashable:

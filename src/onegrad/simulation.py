@@ -29,7 +29,7 @@ class TargetNotReached(RuntimeError):
 
 def simulate(
     problem: Problem,
-    models: Sequence[str] = ("network", "hermite"),
+    models: Sequence[str] | str = ("network", "hermite"),
     *,
     trials: int | None = None,
     target_stderr: float | None = None,
@@ -44,10 +44,8 @@ def simulate(
     bits come from any number of workers. `progress(done, total)` is called after every trial.
     """
     _check(trials, target_stderr, seed, workers)
-    names = list(dict.fromkeys(models))
-    if not names:
-        raise InvalidInput("models=[]: must name at least one model; add network")
-    resolved = resolve_models(problem, names, seed=seed)
+    check_memory(problem, [], workers=workers)
+    resolved = resolve_models(problem, models, seed=seed)
     _warn_of_large_degrees(problem, resolved, seed=seed)
     check_memory(problem, resolved, workers=workers)
     rows: list[dict[str, dict[str, np.ndarray]]] = []
@@ -67,7 +65,9 @@ def simulate(
         if target_stderr is None:
             return errors
         estimate = errors.estimate()
-        reached = float(np.max(estimate.stderr / estimate.mean))
+        # An error of exactly zero is known exactly.
+        known = estimate.mean > 0
+        reached = float(np.max(estimate.stderr[known] / estimate.mean[known], initial=0.0))
         if reached <= target_stderr:
             return errors
         if goal >= MOST_TRIALS:
@@ -99,5 +99,5 @@ def _check(trials: int | None, target: float | None, seed: int, workers: int) ->
         whole_number("trials", trials, least=1)
     whole_number("seed", seed, least=0)
     whole_number("workers", workers, least=1)
-    if target is not None and not 0 < target < 1:
+    if target is not None and not (isinstance(target, float | int) and 0 < target < 1):
         raise InvalidInput(f"target_stderr={target}: must lie between 0 and 1; try 0.01")

@@ -15,6 +15,7 @@ from onegrad.problem import Problem
 from onegrad.randomness import Stream
 from onegrad.readout import Readout, fit_readout
 from onegrad.sharing import Shared, first_layers
+from onegrad.validation import InvalidInput
 
 
 def run_trial(
@@ -29,6 +30,22 @@ def run_trial(
 
     A model's numbers are the same whichever others are asked for.
     """
+    # Overflow is not hidden: every result is checked for it at the end.
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        results = _run_trial(problem, models, seed=seed, trial=trial, shared=shared)
+    for model in models:
+        for metric, value in results[model.name].items():
+            if not np.all(np.isfinite(value)):
+                raise InvalidInput(
+                    f"{metric} of {model.name}: is not finite; bring learning rate, spread, "
+                    "levels, means, noise and norms nearer to 1"
+                )
+    return results
+
+
+def _run_trial(
+    problem: Problem, models: Sequence[Model], *, seed: int, trial: int, shared: Shared | None
+) -> dict[str, Metrics]:
     instance = draw(problem, seed=seed, trial=trial)
     layers, trained = first_layers(instance, shared)
     batch = instance.training_batch() if shared is None else shared.training_batch(instance)
@@ -81,7 +98,7 @@ def fit_models(
         drawn = instance.streams.generator(Stream.MODEL_NOISE, key)
         rng: Normals = drawn
         if shared is not None:
-            rng = shared.replayed(drawn, (instance.streams.key(Stream.MODEL_NOISE), key))
+            rng = shared.replayed(drawn, key, instance.streams.key(Stream.MODEL_NOISE))
         phi = features(one, batch, preactivations, rng)
         fits[key] = fit_readout(phi, batch.labels, ridge=instance.problem.ridges)
         del phi  # before the next model's are made

@@ -98,7 +98,9 @@ class Mixture:
     def draw_counts(self, samples: int, rng: np.random.Generator) -> tuple[int, ...]:
         """Return how many of `samples` each component gets: by largest remainder, or sampled."""
         if self.counts == "sampled":
-            return tuple(int(c) for c in rng.multinomial(samples, self.weights))
+            return tuple(
+                int(c) for c in rng.multinomial(samples, self.weights / self.weights.sum())
+            )
         return exact_counts(self.weights, samples)
 
     def sample(self, samples: int, rng: np.random.Generator) -> tuple[Floats, tuple[int, ...]]:

@@ -27,6 +27,13 @@ class Teacher(Protocol):
     def noise(self) -> float:
         """δ, the deviation of additive label noise."""
 
+    @property
+    def link(self) -> Activation | None:
+        """The link function where the label is one function of one projection."""
+
+    def projected_variance(self, gaussian: Gaussian) -> float:
+        """Return the variance of ξᵀx under one component."""
+
     def labels(self, projections: Floats, component: int, rng: np.random.Generator) -> Floats:
         """Return y for rows of projections (rows × r) that come from one component."""
 
@@ -54,8 +61,11 @@ class IndexTeacher:
     def law(self, gaussian: Gaussian) -> tuple[Floats, Floats]:
         """Return mean and deviation of ξᵀx under one component, as arrays of length 1."""
         mean = np.zeros(1) if gaussian.mean is None else self.directions.T @ gaussian.mean
-        variance = np.sum(self.directions * gaussian.covariance_times(self.directions), axis=0)
-        return mean, np.sqrt(variance)
+        return mean, np.full(1, np.sqrt(self.projected_variance(gaussian)))
+
+    def projected_variance(self, gaussian: Gaussian) -> float:
+        """Return ξᵀΣ_cξ."""
+        return float(np.sum(self.directions * gaussian.covariance_times(self.directions)))
 
     def labels(self, projections: Floats, component: int, rng: np.random.Generator) -> Floats:
         """Return link(projections) + δ·noise."""
@@ -86,6 +96,11 @@ class LabelTeacher:
     directions: Floats
     class_labels: tuple[float, ...]
     noise: float = 0.0
+    link: Activation | None = None
+
+    def projected_variance(self, gaussian: Gaussian) -> float:
+        """Return 0: class labels depend on no projection."""
+        return 0.0
 
     def labels(self, projections: Floats, component: int, rng: np.random.Generator) -> Floats:
         """Return the component's label in every row, plus noise."""

@@ -37,7 +37,7 @@ STRUCTURED_FROM = 1.2  # k/n from which the n×n reduction is tried first
 
 def predict(
     problem: Problem,
-    models: Sequence[str] = ("network", "hermite"),
+    models: Sequence[str] | str = ("network", "hermite"),
     *,
     method: Method = "single",
     draws: int = DEFAULT_DRAWS,
@@ -62,7 +62,7 @@ def predict_curve(
     *,
     samples: Sequence[int],
     ridge: Sequence[float] | None = None,
-    models: Sequence[str] = ("network", "hermite"),
+    models: Sequence[str] | str = ("network", "hermite"),
     draws: int = DEFAULT_DRAWS,
     seed: int = 0,
     workers: int = 1,
@@ -84,7 +84,7 @@ def predict_curve(
 
 def _predicted(
     problem: Problem,
-    names: Sequence[str],
+    names: Sequence[str] | str,
     samples: tuple[int, ...] | None,
     draws: int,
     seed: int,
@@ -95,7 +95,8 @@ def _predicted(
     whole_number("draws", draws, least=1)
     whole_number("seed", seed, least=0)
     whole_number("workers", workers, least=1)
-    models = resolve_models(problem, list(dict.fromkeys(names)), seed=seed)
+    check_memory(problem, [], workers=workers)
+    models = resolve_models(problem, names, seed=seed)
     for model in models:
         if model.kind == "conditional":
             raise InvalidInput(
