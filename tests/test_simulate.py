@@ -191,6 +191,8 @@ def test_misclassification_is_the_share_of_wrong_signs():
     problem = small(
         teacher={"kind": "labels", "noise": 0.8},
         data__alignment=0.0,
+        samples=2000,
+        ridge=1e-2,
         test_samples=3000,
         scaling={"strength": 0.9, "weighting": 0.0},
     )
