@@ -27,17 +27,12 @@ def widths_of(quick: bool) -> list[int]:
 
 
 def onegrad_flops(widths: list[int]) -> tuple[float, float]:
-    """Return operations of onegrad's products: those always in double, and those that follow
-    the precision. The correlations of pairs are in single precision in both modes."""
+    """Return operations of onegrad's products: always in double, and in the problem's precision."""
     double = 3 * sum(2 * (max(k, M) * min(k, M) ** 2 + min(k, M) ** 3 / 3) for k in widths)
     follows = sum(2 * k * N * M for k in widths)  # XF of the step, shared by the activations
     follows += 3 * sum(4 * k * N * M for k in widths)  # the gradient, and X F̂
+    follows += 3 * sum(k * (k + 256) * N for k in widths)  # correlations of the exact test error
     return double, follows
-
-
-def pair_flops(widths: list[int]) -> float:
-    """Return operations of the pairs' correlations, in single precision."""
-    return 3 * sum(k * (k + 256) * N for k in widths)
 
 
 def some_widths(widths: list[int], precision: str) -> dict[str, float]:
@@ -63,7 +58,7 @@ def balanced(widths: list[int], parts: int) -> list[list[int]]:
     """Return the widths in `parts` lists of about equal work, the widest first in each."""
     lists: list[list[int]] = [[] for _ in range(parts)]
     for k in widths:
-        work = [sum(onegrad_flops(part)) + pair_flops(part) for part in lists]
+        work = [sum(onegrad_flops(part)) for part in lists]
         lists[work.index(min(work))].append(k)
     return [part for part in lists if part]
 
@@ -137,16 +132,16 @@ def report(widths: list[int], cores: int, rounds: int) -> None:
     import textbook
 
     rates = in_process("rates", widths, cores=1, threads=1)
-    (double, follows), pairs = onegrad_flops(widths), pair_flops(widths)
+    double, follows = onegrad_flops(widths)
     print(
         f"matrix-multiply rate, one thread: {rates['float64'] / 1e9:.1f} Gflop/s in double, "
         f"{rates['float32'] / 1e9:.1f} in single precision\n"
         f"operations: textbook {textbook.flops(widths) / 1e9:.0f} G, "
-        f"onegrad {(double + follows + pairs) / 1e9:.0f} G"
+        f"onegrad {(double + follows) / 1e9:.0f} G"
     )
     ideal = {
-        "float64": (double + follows) / rates["float64"] + pairs / rates["float32"],
-        "mixed": double / rates["float64"] + (follows + pairs) / rates["float32"],
+        "float64": (double + follows) / rates["float64"],
+        "mixed": double / rates["float64"] + follows / rates["float32"],
     }
     for used in dict.fromkeys((1, cores)):
         best = best_of(rounds, widths, used)
