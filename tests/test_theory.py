@@ -441,8 +441,9 @@ def test_theory_at_full_size(activation, beta, alpha, task, ratio):
     train = found.metrics["train_mse"][0, 0, 0]
     print(
         f"{activation} β={beta} α={alpha} {task} k/m={ratio}: "
-        f"test {single[0, 0] / mean[0] - 1:+.2%} ± {stderr[0] / mean[0]:.2%}, train single {single[0, 1] / mean[1] - 1:+.2%}, conditional "
-        f"{train / mean[1] - 1:+.2%} ± {stderr[1] / mean[1]:.2%}"
+        f"test {single[0, 0] / mean[0] - 1:+.2%} ± {stderr[0] / mean[0]:.2%}, "
+        f"train single {single[0, 1] / mean[1] - 1:+.2%}, "
+        f"conditional {train / mean[1] - 1:+.2%} ± {stderr[1] / mean[1]:.2%}"
     )
     assert abs(single[0, 0] - mean[0]) <= 4 * stderr[0] + 0.02 * mean[0]
     assert abs(train - mean[1]) <= 4 * stderr[1] + 0.05 * mean[1]

@@ -79,15 +79,7 @@ def tune(
     largest = whole_number("budget", problem.width if budget is None else budget, least=1)
     check_memory(problem.replace(network__width=largest), [], workers=workers)
     ridges = RIDGES if "ridge" in over else np.array(problem.ridges[:1])
-    rate, spread = problem.scaling.rate_and_spread(problem.dimension)
-    least = max(1, min(largest, problem.dimension // 20))
-    widths = [float(problem.width)]
-    if "width" in over:
-        widths = [float(w) for w in np.geomspace(least, largest, WIDTHS)]
-    top = float(problem.dimension) ** 1.5
-    rates = [rate]
-    if "learning_rate" in over:
-        rates = [float(r) for r in np.geomspace(1e-2, top, RATES)]
+    widths, rates = _first_grid(problem, over, largest)
     found: dict[tuple[int, float], Floats] = {}
     rounds = 1 + (REFINEMENTS if len(widths) > 1 or len(rates) > 1 else 0)
     for _ in range(rounds):
@@ -98,13 +90,8 @@ def tune(
             if (k, r) not in found
         ]
         jobs = [
-            {
-                "problem": candidate(problem, k, r, spread),
-                "ridges": ridges,
-                "seed": seed,
-                "trial": t,
-            }
-            for k, r in todo
+            {"problem": candidate(problem, *point), "ridges": ridges, "seed": seed, "trial": t}
+            for point in todo
             for t in range(draws)
         ]
         curves = []
@@ -115,13 +102,28 @@ def tune(
         for index, point in enumerate(todo):
             found[point] = np.array(curves[index * draws : (index + 1) * draws])
         best = min(found, key=lambda point: float(found[point].mean(axis=0).min()))
-        widths = _around(best[0], widths, largest) if len(widths) > 1 else widths
-        rates = _around(best[1], rates, np.inf) if len(rates) > 1 else rates
-    return _result(problem, over, found, best, ridges, spread, seed)
+        widths = _around(best[0], widths, largest)
+        rates = _around(best[1], rates, np.inf)
+    return _result(problem, over, found, best, ridges, seed)
 
 
-def candidate(problem: Problem, width: int, rate: float, spread: float) -> Problem:
+def _first_grid(
+    problem: Problem, over: Sequence[str], largest: int
+) -> tuple[list[float], list[float]]:
+    """Return the widths and rates to start from; one value each where it is not tuned."""
+    n = problem.dimension
+    widths, rates = [float(problem.width)], [problem.scaling.rate_and_spread(n)[0]]
+    if "width" in over:
+        least = max(1, min(largest, n // 20))
+        widths = [float(w) for w in np.geomspace(least, largest, WIDTHS)]
+    if "learning_rate" in over:
+        rates = [float(r) for r in np.geomspace(1e-2, float(n) ** 1.5, RATES)]
+    return widths, rates
+
+
+def candidate(problem: Problem, width: int, rate: float) -> Problem:
     """Return the problem with this width and step size; spread and step samples stay."""
+    _, spread = problem.scaling.rate_and_spread(problem.dimension)
     scaling = problem.scaling.model_dump(
         exclude={"strength", "weighting", "learning_rate", "spread"}
     )
@@ -143,8 +145,10 @@ def ridge_curve(problem: Problem, *, ridges: Floats, seed: int, trial: int) -> F
 
 def _around(best: float, grid: list[float], largest: float) -> list[float]:
     """Return five points around `best`, half as far apart as the grid was, within `largest`."""
+    if len(grid) == 1:
+        return grid
     values = np.sort(np.asarray(grid, float))
-    step = np.sqrt(values[1] / values[0]) if len(values) > 1 and values[0] > 0 else 1.1
+    step = np.sqrt(values[1] / values[0]) if values[0] > 0 else 1.1
     return [float(min(best * step**j, largest)) for j in (-2, -1, 0, 1, 2)]
 
 
@@ -154,7 +158,6 @@ def _result(
     found: dict[tuple[int, float], Floats],
     best: tuple[int, float],
     ridges: Floats,
-    spread: float,
     seed: int,
 ) -> Tuned:
     rows = []
@@ -168,7 +171,7 @@ def _result(
     stderr = float(np.std(curves[:, low], ddof=1) / np.sqrt(draws)) if draws > 1 else np.nan
     values = {"width": best[0], "learning_rate": best[1], "ridge": float(ridges[low])}
     return Tuned(
-        candidate(problem, *best, spread).replace(ridge=float(ridges[low])),
+        candidate(problem, *best).replace(ridge=float(ridges[low])),
         {name: values[name] for name in TUNABLE if name in over},
         float(mean[low]),
         stderr,
