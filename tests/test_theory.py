@@ -236,6 +236,19 @@ def test_conditional_theory_with_one_type_is_the_single_type_theory():
         np.testing.assert_allclose(conditional.metrics[metric], single.metrics[metric], rtol=2e-3)
 
 
+@pytest.mark.parametrize("rate", [0.01, 1.0, 10.0, 100.0])
+def test_both_theories_agree_on_test_errors_for_weak_and_strong_steps(rate):
+    """The step's direction is conditioned on only where it matters; labels keep their variance."""
+    problem = Problem(
+        dimension=200, samples=200, ridge=1e-3, scaling={"learning_rate": rate, "spread": 2.0}
+    )
+    values = [
+        predict(problem, ["network"], draws=1, method=method).metrics["test_mse"][0, 0, 0]
+        for method in ("single", "conditional")
+    ]
+    assert values[1] == pytest.approx(values[0], rel=0.02)
+
+
 @pytest.mark.parametrize(
     ("activation", "beta", "alpha", "task"),
     [("tanh", 1.0, 0.0, "index"), ("relu", 1.0, 0.0, "labels"), ("tanh", 1.0, 1.0, "index")],

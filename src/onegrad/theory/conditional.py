@@ -37,6 +37,7 @@ DEGREE = 2
 LABEL_DEGREE = 6
 SMALLEST_WEIGHT = 1e-7
 MOST_TYPES = 4000
+WEAK_STEP = 0.05  # share of a neuron's deviation along the step below which it is ignored
 TOLERANCE = 1e-9
 MOST_ITERATIONS = 500
 START = 10.0  # first guess of δ
@@ -66,6 +67,11 @@ def component_types(
     """Return the types of one component for a first layer and a model."""
     basis = extended_basis(gaussian.directions, step_direction)
     projected = first_layer @ basis
+    if basis.shape[1] > gaussian.directions.shape[1]:
+        # A weak step is left unconditioned: one node in its place would fix x along it.
+        size = np.sqrt(np.mean(projected[:, -1] ** 2) / np.mean(np.sum(first_layer**2, axis=1)))
+        if size < WEAK_STEP:
+            basis, projected = gaussian.directions, projected[:, :-1]
     off = first_layer - projected @ basis.T
     deviations = np.sqrt(gaussian.level) * np.linalg.norm(off, axis=1)
     variances = np.sum(basis * gaussian.covariance_times(basis), axis=0)
@@ -101,7 +107,7 @@ def _quadrature(gaussian: Gaussian, loadings: Floats, deviations: Floats) -> tup
         elif ratio >= 2 or strength[i] > 0.5:
             counts.append(9)
         else:
-            counts.append(3 if i < spikes or strength[i] > 0.05 else 1)
+            counts.append(3)
     if np.prod(counts) > MOST_TYPES:
         raise InvalidInput(
             f"method='conditional': {spikes} spikes need {int(np.prod(counts))} types, at most "
