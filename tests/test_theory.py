@@ -11,30 +11,21 @@ from onegrad import (
     equivalence,
     feature_map,
     first_layers,
-    fit_models,
     initialise,
     maximal_rate_limit,
     predict,
     predict_curve,
     resolve_models,
-    sampled_errors,
     simulate,
     tune,
 )
-from onegrad.instance import Instance
 from onegrad.moments import exact_test_mse
 from onegrad.population import population_moments
-from onegrad.randomness import Streams
 from onegrad.theory.limit import NotConverged, marchenko_pastur
 from onegrad.theory.prediction import model_spectrum
 from onegrad.theory.ridge import effective_ridge, ridge_errors
 from onegrad.theory.spectrum import Spectrum, Tridiagonal
-
-
-def trained(problem, seed=0, trial=0):
-    instance = draw(problem, seed=seed, trial=trial)
-    layers, first = first_layers(instance)
-    return instance, layers, first
+from theory_cases import limit_problem, paired, trained
 
 
 @pytest.mark.parametrize("source", ["plain", "rich"])
@@ -98,35 +89,6 @@ def test_effective_ridge_solves_its_equation(rng):
         kappa, _ = effective_ridge(spectrum, np.array([m]), np.array([1e-3]))
         trace = spectrum.traces(kappa)[0]
         assert kappa[0] == pytest.approx(1e-3 + kappa[0] / m * trace[0], rel=1e-9)
-
-
-def paired(problem, names, *, seed, redraws):
-    """Simulate `redraws` readouts on one first layer; return simulated and predicted metrics."""
-    instance, layers, first = trained(problem, seed=seed)
-    models = resolve_models(problem, names, seed=seed)
-    simulated = []
-    for trial in range(redraws):
-        other = Instance(
-            problem,
-            instance.mixture,
-            instance.teacher,
-            instance.scales,
-            Streams(seed, trial + 1000),
-        )
-        maps = {m.key: feature_map(m, instance, layers, first) for m in models}
-        fits = fit_models(other, other.training_batch(), first, maps)
-        tests = sampled_errors(other, first, maps, fits)
-        simulated.append([[tests[m.key]["test_mse"][0], fits[m.key].train_mse[0]] for m in models])
-    found = [
-        ridge_errors(
-            model_spectrum(m, instance, layers, first),
-            samples=np.array([problem.samples]),
-            ridge=np.array(problem.ridges),
-        )
-        for m in models
-    ]
-    predicted = np.array([[f.test_mse[0, 0], f.train_mse[0, 0]] for f in found])
-    return np.array(simulated), predicted
 
 
 CASES = [
@@ -348,22 +310,7 @@ def test_the_limit_agrees_with_its_simulation_and_the_correction_matters():
     limit = maximal_rate_limit(
         "tanh", "sin", step_ratio=20, rate=3, width_ratio=width, sample_ratio=[ratio], ridge=0.1
     )
-    m, k = int(ratio * n), int(width * n)
-    problem = Problem(
-        dimension=n,
-        samples=m,
-        step_samples=20 * n,
-        ridge=0.1 / m,
-        network={
-            "width": k,
-            "activation": "tanh",
-            "second_layer": "constant",
-            "normalise_rows": True,
-        },
-        teacher={"link": "sin", "norm": 1.0},
-        data={"components": [{"weight": 1.0, "rank": 0}]},
-        scaling={"learning_rate": 3.0 * k, "spread": 0.0},
-    )
+    problem = limit_problem("tanh", "sin", n=n, width=width, ratio=ratio)
     estimate = simulate(problem, ["network"], trials=8).estimate()
     mean, stderr = estimate.mean[0, 0], estimate.stderr[0, 0]
     assert abs(limit.corrected[0].test_mse - mean) <= 4 * stderr + 0.04 * mean
@@ -423,90 +370,3 @@ def test_theory_never_imports_the_readout():
 def test_initialise_is_shared_with_the_core():
     instance = draw(small())
     assert np.array_equal(initialise(instance).first, first_layers(instance)[0].first)
-
-
-FULL = [
-    (activation, beta, alpha, task, ratio)
-    for activation in ("relu", "tanh", "sigmoid")
-    for beta, alpha in ((0.0, 0.5), (0.5, 0.5), (0.74, 0.5), (1.0, 0.0), (1.0, 1.0))
-    for task in ("index", "labels")
-    for ratio in (0.3, 1.0, 3.0)
-]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("activation", "beta", "alpha", "task", "ratio"), FULL)
-def test_theory_at_full_size(activation, beta, alpha, task, ratio):
-    """n = m = 1000, paired on the same first layer, 20 readouts, sampled test points.
-
-    Test error within 2 % + 4 standard errors (single), training error within 5 % + 4 standard
-    errors (conditional). One draw of the first layer.
-    """
-    problem = Problem(
-        test="sampled",
-        teacher={"kind": task},
-        network={"activation": activation, "width_ratio": ratio},
-        scaling={"strength": beta, "weighting": alpha},
-    )
-    simulated, single = paired(problem, ["network"], seed=0, redraws=20)
-    mean, stderr = simulated.mean(axis=0)[0], simulated.std(axis=0, ddof=1)[0] / np.sqrt(20)
-    found = predict(problem, ["network"], method="conditional", draws=1)
-    train = found.metrics["train_mse"][0, 0, 0]
-    print(
-        f"{activation} β={beta} α={alpha} {task} k/m={ratio}: "
-        f"test {single[0, 0] / mean[0] - 1:+.2%} ± {stderr[0] / mean[0]:.2%}, "
-        f"train single {single[0, 1] / mean[1] - 1:+.2%}, "
-        f"conditional {train / mean[1] - 1:+.2%} ± {stderr[1] / mean[1]:.2%}"
-    )
-    assert abs(single[0, 0] - mean[0]) <= 4 * stderr[0] + 0.02 * mean[0]
-    assert abs(train - mean[1]) <= 4 * stderr[1] + 0.05 * mean[1]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("activation", "target"), [("tanh", "sin"), ("erf", "tanh")])
-@pytest.mark.parametrize("width", [0.5, 1.0, 2.0])
-def test_the_corrected_limit_at_full_size(activation, target, width):
-    """n = 1000, m̃ = 20n, η̃ = 3, λ = 0.1: within 2 % + 4 standard errors."""
-    ratios = (0.2, 0.9, 3.0)
-    limit = maximal_rate_limit(
-        activation, target, step_ratio=20, rate=3, width_ratio=width, sample_ratio=ratios, ridge=0.1
-    )
-    n, k = 1000, int(1000 * width)
-    for ratio, published, corrected in zip(ratios, limit.published, limit.corrected, strict=True):
-        m = int(ratio * n)
-        problem = Problem(
-            dimension=n,
-            samples=m,
-            step_samples=20 * n,
-            ridge=0.1 / m,
-            network={
-                "width": k,
-                "activation": activation,
-                "second_layer": "constant",
-                "normalise_rows": True,
-            },
-            teacher={"link": target, "norm": 1.0},
-            data={"components": [{"weight": 1.0, "rank": 0}]},
-            scaling={"learning_rate": 3.0 * k, "spread": 0.0},
-        )
-        estimate = simulate(problem, ["network"], trials=12, workers=2).estimate()
-        mean, stderr = estimate.mean[0, 0], estimate.stderr[0, 0]
-        print(
-            f"{activation}/{target} k/n={width} m/n={ratio}: corrected "
-            f"{corrected.test_mse / mean - 1:+.2%}, "
-            f"published {published.test_mse / mean - 1:+.2%}, ± {stderr / mean:.2%}"
-        )
-        assert abs(corrected.test_mse - mean) <= 4 * stderr + 0.02 * mean
-
-
-@pytest.mark.slow
-def test_four_components_with_means_and_ranks_at_full_size():
-    rng = np.random.default_rng(3)
-    parts = tuple(
-        {"weight": w, "rank": rank, "mean": 0.5 * rng.standard_normal(1000) / np.sqrt(1000) * size}
-        for w, rank, size in ((0.4, 0, 1), (0.3, 1, 2), (0.2, 2, 3), (0.1, 3, 4))
-    )
-    problem = Problem(data={"components": parts}, test="sampled")
-    simulated, single = paired(problem, ["network"], seed=0, redraws=20)
-    mean, stderr = simulated.mean(axis=0)[0], simulated.std(axis=0, ddof=1)[0] / np.sqrt(20)
-    assert abs(single[0, 0] - mean[0]) <= 4 * stderr[0] + 0.02 * mean[0]

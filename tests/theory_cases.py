@@ -1,0 +1,72 @@
+"""What the tests of the theory share: a trained layer, paired readouts, the limit's problem."""
+
+import numpy as np
+
+from onegrad import (
+    Problem,
+    draw,
+    feature_map,
+    first_layers,
+    fit_models,
+    resolve_models,
+    sampled_errors,
+)
+from onegrad.instance import Instance
+from onegrad.randomness import Streams
+from onegrad.theory.prediction import model_spectrum
+from onegrad.theory.ridge import ridge_errors
+
+
+def trained(problem, seed=0, trial=0):
+    instance = draw(problem, seed=seed, trial=trial)
+    layers, first = first_layers(instance)
+    return instance, layers, first
+
+
+def paired(problem, names, *, seed, redraws):
+    """Simulate `redraws` readouts on one first layer; return simulated and predicted metrics."""
+    instance, layers, first = trained(problem, seed=seed)
+    models = resolve_models(problem, names, seed=seed)
+    simulated = []
+    for trial in range(redraws):
+        other = Instance(
+            problem,
+            instance.mixture,
+            instance.teacher,
+            instance.scales,
+            Streams(seed, trial + 1000),
+        )
+        maps = {m.key: feature_map(m, instance, layers, first) for m in models}
+        fits = fit_models(other, other.training_batch(), first, maps)
+        tests = sampled_errors(other, first, maps, fits)
+        simulated.append([[tests[m.key]["test_mse"][0], fits[m.key].train_mse[0]] for m in models])
+    found = [
+        ridge_errors(
+            model_spectrum(m, instance, layers, first),
+            samples=np.array([problem.samples]),
+            ridge=np.array(problem.ridges),
+        )
+        for m in models
+    ]
+    predicted = np.array([[f.test_mse[0, 0], f.train_mse[0, 0]] for f in found])
+    return np.array(simulated), predicted
+
+
+def limit_problem(activation, target, *, n, width, ratio):
+    """Return the finite problem of the limit at m̃ = 20n, η̃ = 3, λ = 0.1 (that work's λ)."""
+    m, k = int(ratio * n), int(width * n)
+    return Problem(
+        dimension=n,
+        samples=m,
+        step_samples=20 * n,
+        ridge=0.1 / m,
+        network={
+            "width": k,
+            "activation": activation,
+            "second_layer": "constant",
+            "normalise_rows": True,
+        },
+        teacher={"link": target, "norm": 1.0},
+        data={"components": [{"weight": 1.0, "rank": 0}]},
+        scaling={"learning_rate": 3.0 * k, "spread": 0.0},
+    )
