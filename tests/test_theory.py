@@ -21,10 +21,11 @@ from onegrad import (
 )
 from onegrad.moments import exact_test_mse
 from onegrad.population import population_moments
-from onegrad.theory.limit import NotConverged, marchenko_pastur
+from onegrad.theory.limit import marchenko_pastur
 from onegrad.theory.prediction import model_spectrum
 from onegrad.theory.ridge import effective_ridge, ridge_errors
 from onegrad.theory.spectrum import Spectrum, Tridiagonal
+from onegrad.validation import NotConverged
 from theory_cases import limit_problem, paired, trained
 
 

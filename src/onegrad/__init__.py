@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from onegrad.data.source import MixtureSource as MixtureSource
     from onegrad.data.teacher import ClassLabels as ClassLabels
     from onegrad.data.teacher import SingleIndex as SingleIndex
+    from onegrad.driver import plan_sweep as plan_sweep
+    from onegrad.driver import run_sweep as run_sweep
     from onegrad.evaluation import measure_errors as measure_errors
     from onegrad.evaluation import sampled_errors as sampled_errors
     from onegrad.instance import Batch as Batch
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
     from onegrad.sharing import Shared as Shared
     from onegrad.sharing import first_layers as first_layers
     from onegrad.simulation import simulate as simulate
+    from onegrad.sweep import Sweep as Sweep
+    from onegrad.sweep_results import Results as Results
     from onegrad.theory.equivalence import equivalence as equivalence
     from onegrad.theory.limit import maximal_rate_limit as maximal_rate_limit
     from onegrad.theory.prediction import predict as predict
@@ -78,6 +82,10 @@ _HOMES = {
     "first_layers": "sharing",
     "Shared": "sharing",
     "InvalidInput": "validation",
+    "Sweep": "sweep",
+    "plan_sweep": "driver",
+    "run_sweep": "driver",
+    "Results": "sweep_results",
     "predict": "theory.prediction",
     "predict_curve": "theory.prediction",
     "equivalence": "theory.equivalence",

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from onegrad import __version__
+from onegrad.cli_sweep import results, sweep
 from onegrad.cli_theory import equivalence, limit, predict, tune
 from onegrad.options import problem_options
 
@@ -93,7 +94,7 @@ def simulate(
         print_table(errors)
 
 
-for command in (predict, equivalence, tune, limit):
+for command in (predict, equivalence, tune, limit, sweep, results):
     cli.add_command(command)
 
 
@@ -114,9 +115,7 @@ def _note(message: Warning | str, *_details: object) -> None:
 
 def _guarded(run: Callable[[], Any]) -> int:
     try:
-        run()
-    except click.exceptions.Exit as stop:
-        return stop.exit_code
+        code = run()  # click hands the code of a command that ended early back
     except click.exceptions.NoArgsIsHelpError as nothing:
         click.echo(nothing.ctx.get_help() if nothing.ctx else "")
         return 2
@@ -126,19 +125,17 @@ def _guarded(run: Callable[[], Any]) -> int:
         return _complain(f"{error.format_message().rstrip('.')}; see {path} --help", 2)
     except OSError as error:
         return _complain(f"output: cannot be written ({error.strerror}); check where it goes", 1)
-    except (click.Abort, KeyboardInterrupt):
-        return _complain("interrupted; start the command again to repeat it", 130)
-    except (ValueError, RuntimeError, MemoryError, ArithmeticError) as error:
-        from onegrad.simulation import TargetNotReached
-        from onegrad.theory.limit import NotConverged
-        from onegrad.validation import InvalidInput
+    except (click.Abort, KeyboardInterrupt) as stop:
+        # click turns an interrupt into Abort; a sweep's tells what is stored.
+        said = str(stop.__cause__ or stop) or "interrupted; start the command again to repeat it"
+        return _complain(said, 130)
+    except (ValueError, RuntimeError) as error:
+        from onegrad.validation import Failure, InvalidInput
 
-        if isinstance(error, InvalidInput):
-            return _complain(str(error), 2)
-        if isinstance(error, TargetNotReached | NotConverged):
-            return _complain(str(error), 1)
+        if isinstance(error, InvalidInput | Failure):
+            return _complain(str(error), 2 if isinstance(error, InvalidInput) else 1)
         raise
-    return 0
+    return code if isinstance(code, int) else 0
 
 
 def _complain(message: str, code: int) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -191,30 +192,27 @@ class Problem(Value):
     def replace(self, **changes: Any) -> Problem:
         """Return a checked copy; `network__activation=…` reaches into a nested value.
 
-        A field that excludes others replaces them: `network__width` drops the width ratio.
+        Paths go to any depth, by index or `*` for all entries: `data__components__0__weight`. A
+        field that excludes others replaces them: `network__width` drops the width ratio.
         """
-        fields = {name: getattr(self, name) for name in type(self).model_fields}
-        nested: dict[str, dict[str, Any]] = {}
-        for key, value in changes.items():
-            outer, _, inner = key.partition("__")
-            if inner:
-                nested.setdefault(outer, {})[inner] = value
-            else:
-                fields[outer] = value
-        for outer, inside in nested.items():
-            held = fields.get(outer)
-            if not isinstance(held, Value):
-                raise InvalidInput(f"{outer}: has no fields to replace; check the spelling")
-            dropped = {rival for name in inside for rival in held.rivals.get(name, ())}
-            kept = {n: getattr(held, n) for n in type(held).model_fields if n not in dropped}
-            fields[outer] = {**kept, **inside}
-        return type(self)(**fields)
+        tree: dict[str, Any] = {}
+        for path, value in changes.items():
+            *outer, last = path.split("__")
+            branch = tree
+            for name in outer:
+                branch = branch.setdefault(name, _Branch())
+                if not isinstance(branch, _Branch):
+                    break
+            if not isinstance(branch, dict) or last in branch:
+                raise InvalidInput(f"{path.replace('__', '.')}: is replaced twice; keep one")
+            branch[last] = value
+        return type(self)(**_changed(self, tree, ""))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, unset fields left out; large arrays by shape and digest."""
         return _plain(self.model_dump())
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """SHA-256 of the canonical description, array contents included."""
         text = json.dumps(self.to_dict(), sort_keys=True)
@@ -229,9 +227,41 @@ class Problem(Value):
 
     def save(self, path: str | Path) -> None:
         """Write the problem to a TOML file, large arrays to an `.npz` of the same name."""
-        from onegrad.problem_file import write_problem
+        from onegrad.problem_file import write_value
 
-        write_problem(self, Path(path))
+        write_value(self, Path(path))
+
+
+class _Branch(dict[str, Any]):
+    """Changes inside one field, by name; any other value replaces its field."""
+
+
+def _changed(held: Any, changes: dict[str, Any], path: str) -> Any:
+    """Return the fields or entries of `held` with the changes in their places."""
+    if isinstance(held, Value):
+        dropped = {rival for name in changes for rival in held.rivals.get(name, ())}
+        kept = {n: getattr(held, n) for n in type(held).model_fields if n not in dropped}
+    elif isinstance(held, tuple):
+        every = changes.get("*")
+        kept = {str(index): entry for index, entry in enumerate(held)}
+        changes = {name: value for name, value in changes.items() if name != "*"}
+        if every is not None:
+            both = isinstance(every, _Branch)
+            changes = {
+                name: _Branch(every | changes.get(name, {})) if both else changes.get(name, every)
+                for name in {**kept, **changes}
+            }
+        outside = [name for name in changes if name not in kept]
+        if outside:
+            raise InvalidInput(
+                f"{path}{outside[0]}: must be an index below {len(kept)} or *; correct it"
+            )
+    else:
+        raise InvalidInput(f"{path.rstrip('.')}: has no fields to replace; check the spelling")
+    for name, value in changes.items():
+        inside = isinstance(value, _Branch)
+        kept[name] = _changed(kept.get(name), value, f"{path}{name}.") if inside else value
+    return list(kept.values()) if isinstance(held, tuple) else kept
 
 
 def _plain(value: Any) -> Any:

@@ -15,7 +15,7 @@ import tomli_w
 
 from onegrad.arrays import Array
 from onegrad.problem import Problem
-from onegrad.validation import InvalidInput, shown
+from onegrad.validation import InvalidInput, Value, shown
 
 INLINE_NUMBERS = 64  # arrays up to this size stand in the TOML itself
 PRINTED_NUMBERS = 10_000
@@ -42,7 +42,7 @@ def read_fields(path: Path) -> dict[str, Any]:
     return loaded
 
 
-def write_problem(problem: Problem, path: Path) -> None:
+def write_value(value: Value, path: Path) -> None:
     """Write TOML and, for large arrays, `NAME.npz`; each file appears whole or not at all."""
     if path.suffix != ".toml":
         raise InvalidInput(f"file={str(path)!r}: must end in .toml; rename it")
@@ -56,10 +56,10 @@ def write_problem(problem: Problem, path: Path) -> None:
         arrays[key] = array.values
         return {"npz": beside.name, "key": key, "digest": array.digest}
 
-    text = tomli_w.dumps(_to_toml(problem.model_dump(), refer))
+    text = tomli_w.dumps(_to_toml(value.model_dump(), refer))
     if arrays:
-        _replace(beside, lambda target: _save_arrays(target, arrays))
-    _replace(path, lambda target: target.write_text(text, encoding="utf-8"))
+        replace_file(beside, lambda target: _save_arrays(target, arrays))
+    replace_file(path, lambda target: target.write_text(text, encoding="utf-8"))
 
 
 def printed(problem: Problem) -> str:
@@ -85,7 +85,8 @@ def _save_arrays(target: Path, arrays: dict[str, np.ndarray]) -> None:
         np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
 
 
-def _replace(path: Path, write: Callable[[Path], object]) -> None:
+def replace_file(path: Path, write: Callable[[Path], object]) -> None:
+    """Let `write` fill a file beside `path`, then put it in its place: whole or not at all."""
     part = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         write(part)

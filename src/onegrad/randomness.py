@@ -13,6 +13,9 @@ from typing import Literal
 
 import numpy as np
 
+# Part of every stored row's key: raise it when a change alters any number that a trial returns.
+NUMERICS = 1
+
 
 class Stream(IntEnum):
     """The sources of randomness of one trial. Numbers are part of the results: never reorder."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from types import TracebackType
 
 import numpy as np
+import pandas as pd
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
@@ -20,6 +22,7 @@ _TITLES = {
     "misclassification": "misclassified",
 }
 SHOW_AFTER_SECONDS = 2.0
+LINE_SECONDS = 30.0  # between progress lines in a pipe
 
 
 class TrialProgress:
@@ -56,6 +59,83 @@ class TrialProgress:
     def update(self, done: int, total: int) -> None:
         """Show `done` of `total`."""
         self._bar.update(self._task, completed=done, total=total)
+
+
+class SweepProgress:
+    """Trials done, rate and remaining time: a bar on a terminal, a line now and then in a pipe."""
+
+    def __init__(self) -> None:
+        self._bar = Progress(
+            TextColumn("trials"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[rate]}"),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        self._task = self._bar.add_task("trials", total=None, rate="")
+        self._terminal = sys.stderr.isatty()
+        self._start = self._said = time.monotonic()
+
+    def __enter__(self) -> SweepProgress:
+        if self._terminal:
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._terminal:
+            self._bar.stop()
+
+    def update(self, done: int, goal: int, failed: int) -> None:
+        """Show `done` of `goal`, with the number of failed trials where there are some."""
+        now = time.monotonic()
+        rate = done / max(now - self._start, 1e-9)
+        text = f"{rate:.3g}/s" + (f", {failed} failed" if failed else "")
+        self._bar.update(self._task, completed=done, total=goal, rate=text)
+        if not self._terminal and now - self._said >= LINE_SECONDS:
+            self._said = now
+            left = duration((goal - done) / rate)
+            print(f"onegrad: {done} of {goal} trials, {text}, {left} left", file=sys.stderr)
+
+
+def duration(seconds: float) -> str:
+    """Return a length of time as a person says it."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    if seconds < 6000:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"
+
+
+def print_results(frame: pd.DataFrame, axes: list[str], *, metric: str = "test_mse") -> None:
+    """Print mean and standard error of one metric per setting and model."""
+    varied = [axis for axis in axes if frame[axis].nunique(dropna=False) > 1]
+    varied += [name for name in ("seed", "ridge") if frame[name].nunique() > 1]
+    table = Table(
+        caption=f"{metric}, mean ± standard error; the other metrics are in the table that --csv "
+        "writes",
+        caption_justify="left",
+    )
+    for name in (*varied, "verb", "model"):
+        table.add_column(name, overflow="fold")
+    for name in (metric, "trials"):
+        table.add_column(name, justify="right")
+    for row in frame[frame["metric"] == metric].to_dict("records"):
+        cells = [_cell(row[name]) for name in (*varied, "verb", "model")]
+        mean, stderr = row["mean"], row["stderr"]
+        number = f"{mean:.5g} ± {stderr:.2g}" if np.isfinite(stderr) else f"{mean:.5g}"
+        table.add_row(*cells, number, str(row["count"]))
+    print_rich(table)
+
+
+def _cell(value: object) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def print_table(errors: Errors) -> None:

@@ -68,6 +68,17 @@ def check_memory(problem: Problem, models: Sequence[Model], *, workers: int) -> 
         )
 
 
+def check_mixture_memory(problem: Problem) -> None:
+    """Raise InvalidInput when the mixture alone, its directions and means, does not fit here."""
+    columns = sum(4 + 4 * component.rank for component in problem.data.components)
+    need, have = 8.0 * problem.dimension * columns, machine_bytes()
+    if need > have:
+        raise InvalidInput(
+            f"memory={need / 1e9:.3g} GB: for the mixture alone, the machine has "
+            f"{have / 1e9:.3g} GB; lower dimension={problem.dimension}"
+        )
+
+
 def run_jobs(
     function: Callable[..., T], jobs: Sequence[dict[str, Any]], *, workers: int
 ) -> Iterator[T]:

@@ -15,7 +15,7 @@ from onegrad.problem import Problem
 from onegrad.resources import check_memory, run_jobs
 from onegrad.results import Errors, collect
 from onegrad.trial import run_trial
-from onegrad.validation import InvalidInput, whole_number
+from onegrad.validation import Failure, InvalidInput, whole_number
 
 Progress = Callable[[int, int], None]
 
@@ -23,7 +23,7 @@ DEFAULT_TRIALS = 8
 FIRST_TRIALS, MOST_TRIALS = 8, 10_000
 
 
-class TargetNotReached(RuntimeError):
+class TargetNotReached(Failure):
     """The asked standard error was not reached within the largest number of trials."""
 
 

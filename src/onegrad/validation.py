@@ -22,6 +22,14 @@ class InvalidInput(ValueError):
     """An input that breaks a rule; the message is one line that names the remedy."""
 
 
+class Failure(RuntimeError):
+    """A run that cannot give what was asked of it; the message is one line."""
+
+
+class NotConverged(Failure):
+    """An iteration did not reach its fixed point; the message says how far it is."""
+
+
 class Value(BaseModel):
     """Base of all descriptions: frozen, and a misspelt field is an error."""
 

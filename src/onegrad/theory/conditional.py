@@ -31,7 +31,7 @@ from onegrad.instance import Instance
 from onegrad.laws import Law
 from onegrad.network import Layers
 from onegrad.theory.ridge import RidgeErrors
-from onegrad.validation import InvalidInput
+from onegrad.validation import InvalidInput, NotConverged
 
 DEGREE = 2
 LABEL_DEGREE = 6
@@ -185,7 +185,7 @@ class _Problem:
 def _inverse(matrix: Floats) -> Floats:
     factor, info = dpotrf(matrix, lower=1, overwrite_a=1)
     if info != 0:
-        raise ArithmeticError("conditional theory: the matrix is singular; raise the ridge")
+        raise NotConverged("conditional theory: the matrix is singular; raise the ridge")
     lower, _ = dpotri(factor, lower=1, overwrite_c=1)
     full = np.tril(lower)
     return full + np.tril(full, -1).T
@@ -214,7 +214,7 @@ def _solve_delta(problem: _Problem, samples: float, ridge: float) -> tuple[Float
                 x = image
         else:
             x = image
-    raise ArithmeticError(
+    raise NotConverged(
         f"conditional theory: residual {np.max(np.abs(residual)):.1e} after {MOST_ITERATIONS} "
         "iterations; raise the ridge"
     )
@@ -254,7 +254,7 @@ def conditional_errors(types: list[Types], *, samples: int, ridge: float) -> Rid
     operator = LinearOperator((len(p), len(p)), matvec=apply, dtype=float)
     errors, info = gmres(operator, bias, x0=bias, rtol=1e-8, atol=0.0, maxiter=20)
     if info != 0:
-        raise ArithmeticError("conditional theory: the error equation did not converge")
+        raise NotConverged("conditional theory: the error equation did not converge")
     test, train = float(p @ errors), float(p @ (errors * shrink**2))
     norm = float(mean @ mean + np.trace(spread(errors)) / m)
     return RidgeErrors(

@@ -22,15 +22,11 @@ from onegrad import activations
 from onegrad.activations import Activation
 from onegrad.arrays import Floats
 from onegrad.expectations import hermite_coefficients, second_moment
-from onegrad.validation import InvalidInput
+from onegrad.validation import InvalidInput, NotConverged
 
 NODES = 41
 TOLERANCE = 1e-11
 MOST_ITERATIONS = 2000
-
-
-class NotConverged(ArithmeticError):
-    """A fixed point was not reached; the message says how far it is."""
 
 
 @dataclass(frozen=True)

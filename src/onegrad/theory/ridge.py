@@ -15,6 +15,7 @@ import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.theory.spectrum import Spectrum
+from onegrad.validation import NotConverged
 
 TOLERANCE = 1e-12
 MOST_ITERATIONS = 200
@@ -54,7 +55,7 @@ def effective_ridge(spectrum: Spectrum, samples: Floats, ridge: Floats) -> tuple
         kappa = following
         if change < TOLERANCE:
             return kappa, iteration
-    raise ArithmeticError(
+    raise NotConverged(
         f"effective ridge: changes by {change:.1e} after {MOST_ITERATIONS} iterations; "
         "raise the ridge"
     )

@@ -1,0 +1,148 @@
+"""Commands of sweeps: sweep runs one into a folder, results shows what a folder holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from onegrad.driver import Plan
+    from onegrad.sweep_results import Results
+
+SHOWN_FAILURES = 5
+
+
+@click.command()
+@click.argument("file", metavar="FILE.toml")
+@click.option("--out", required=True, metavar="DIR", help="Folder that keeps every row.")
+@click.option(
+    "--workers",
+    type=int,
+    default=1,
+    show_default=True,
+    help="Processes, one BLAS thread each; the rows do not depend on it.",
+)
+@click.option(
+    "--dask",
+    metavar="ADDRESS|local",
+    help="Run on a Dask cluster: its scheduler's address, or local for one on this machine.",
+)
+@click.option("--retry-failed", is_flag=True, help="Compute failed trials again, as they were.")
+@click.option("--plan", "only_plan", is_flag=True, help="Tell trials, time and memory, and stop.")
+def sweep(
+    file: str, out: str, workers: int, dask: str | None, retry_failed: bool, only_plan: bool
+) -> None:
+    """Run the settings × trials of FILE.toml that DIR does not hold yet.
+
+    Every trial is stored when it is done: after a kill, start the same command again.
+    """
+    from onegrad.driver import plan_sweep, run_plan
+    from onegrad.report import SweepProgress
+    from onegrad.resources import check_memory
+    from onegrad.sweep import Sweep
+    from onegrad.validation import whole_number
+
+    whole_number("workers", workers, least=1)
+    wanted = Sweep.load(file)
+    plan = plan_sweep(wanted, out, retry_failed=retry_failed)
+    if dask is None:
+        for setting in plan.settings:
+            check_memory(setting.problem, setting.models, workers=workers)
+    click.echo(f"onegrad: {_announced(plan, workers, dask)}", err=True)
+    if only_plan:
+        return
+    with SweepProgress() as bar:
+        found = run_plan(
+            plan,
+            workers=workers,
+            dask=dask,
+            progress=lambda p: bar.update(p.done, p.goal, p.failed),
+        )
+    click.echo(f"{plan.total} trials are stored in {out}; onegrad results {out} shows them")
+    _tell_failures(found, out)
+
+
+def _announced(plan: Plan, workers: int, dask: str | None) -> str:
+    from onegrad.report import duration
+
+    where = f"{workers} worker{'s' if workers > 1 else ''}" if dask is None else "one Dask worker"
+    share = plan.seconds / (workers if dask is None else 1)
+    known = f", {plan.stored} stored already" if plan.stored else ""
+    return (
+        f"{plan.total} trials in {len(plan.settings)} settings{known}; about {duration(share)} on "
+        f"{where}, peak memory about {plan.bytes / 1e9:.2g} GB per worker"
+    )
+
+
+def _tell_failures(found: Results, out: str) -> None:
+    """Summarise failed trials on stderr and end with exit code 1 when there are some."""
+    failures = found.failures
+    if failures.empty:
+        return
+    click.echo(
+        f"onegrad: {len(failures)} rows failed; --retry-failed computes them again", err=True
+    )
+    counts = failures["error"].value_counts()
+    for error, count in counts.head(SHOWN_FAILURES).items():
+        click.echo(f"onegrad: {count} x {' '.join(str(error).split())}", err=True)
+    if len(counts) > SHOWN_FAILURES:
+        click.echo(f"onegrad: and {len(counts) - SHOWN_FAILURES} other errors", err=True)
+    click.echo(f"onegrad: tracebacks: Results.load({out!r}).failures", err=True)
+    raise click.exceptions.Exit(1)
+
+
+@click.command()
+@click.argument("directory", metavar="DIR")
+@click.option("--csv", metavar="FILE", help="Write the long table as CSV; - for stdout.")
+@click.option("--parquet", metavar="FILE", help="Write it as Parquet (extra: parquet).")
+@click.option("--metric", default="test_mse", show_default=True, help="Metric to print.")
+def results(directory: str, csv: str | None, parquet: str | None, metric: str) -> None:
+    """Show what DIR holds: mean, standard error and count per setting, model and metric."""
+    from onegrad.report import print_results
+    from onegrad.sweep_results import Results
+    from onegrad.validation import InvalidInput
+
+    found = Results.load(directory)
+    frame = found.to_frame()
+    if frame.empty:
+        raise InvalidInput(f"results={directory!r}: holds no finished trials; run onegrad sweep")
+    if csv == "-":
+        click.echo(frame.to_csv(index=False), nl=False)
+    elif csv is not None:
+        _write("csv", csv, lambda path: frame.to_csv(path, index=False))
+    if parquet is not None:
+        _write("parquet", parquet, lambda path: _to_parquet(frame, path))
+    if csv is None and parquet is None:
+        if metric not in set(frame["metric"]):
+            known = ", ".join(frame["metric"].unique())
+            raise InvalidInput(f"metric={metric!r}: must be one of {known}; choose one")
+        print_results(frame, found.axes, metric=metric)
+    if len(found.contents.failed):
+        click.echo(f"onegrad: note: {len(found.contents.failed)} rows failed", err=True)
+
+
+def _to_parquet(frame: pd.DataFrame, path: Path) -> None:
+    from onegrad.validation import InvalidInput
+
+    try:
+        frame.to_parquet(path, index=False)
+    except ImportError:
+        raise InvalidInput(
+            "parquet: needs the package pyarrow; pip install 'onegrad[parquet]'"
+        ) from None
+
+
+def _write(option: str, target: str, write: object) -> None:
+    from onegrad.problem_file import replace_file
+
+    path = Path(target)
+    if path.is_dir():
+        from onegrad.validation import InvalidInput
+
+        raise InvalidInput(f"{option}={target!r}: is a folder; name a file")
+    replace_file(path, write)  # type: ignore[arg-type]
+    click.echo(f"wrote {target}")

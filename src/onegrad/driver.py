@@ -1,0 +1,255 @@
+"""The driver of a sweep: plan what is missing, run it on an engine, store every row as it comes."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from onegrad.cost import Rates, measure_rates, seconds
+from onegrad.engines import Engine, in_this_process, local_processes
+from onegrad.jobs import Job, Task, registered_functions
+from onegrad.randomness import NUMERICS
+from onegrad.resources import check_memory, peak_bytes
+from onegrad.store import Contents, Writer, digest, prepare, read
+from onegrad.sweep import Setting, Sweep
+from onegrad.sweep_results import Results
+from onegrad.validation import whole_number
+
+TASK_SECONDS = 0.5  # small trials travel together up to about this long
+TASKS_PER_WORKER = 4  # but each worker gets several tasks, so that all end together
+
+
+class SweepInterrupted(KeyboardInterrupt):
+    """The sweep was stopped by the user; the message tells what is stored."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a sweep asks for and what is still missing in the folder.
+
+    `seconds` is the estimated time of the missing trials on one core, `bytes` the estimated peak
+    memory of the largest trial.
+    """
+
+    sweep: Sweep
+    directory: Path
+    settings: tuple[Setting, ...]
+    missing: tuple[Job, ...]
+    total: int
+    failed: int
+    seconds: float
+    bytes: float
+    contents: Contents
+    rates: Rates
+
+    @property
+    def stored(self) -> int:
+        """Trials that are in the folder already."""
+        return self.total - len(self.missing)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far the run is: trials done in this run, trials to do, failed ones among the done."""
+
+    done: int
+    goal: int
+    failed: int
+
+
+def plan_sweep(sweep: Sweep, directory: str | Path, *, retry_failed: bool = False) -> Plan:
+    """Return the plan of a sweep into a folder; nothing is written but a missing folder."""
+    folder = Path(directory)
+    settings = tuple(sweep.settings())
+    prepare(folder)
+    contents = read(folder)
+    missing, total, failed = [], 0, 0
+    for setting in settings:
+        for job in _jobs(sweep, setting):
+            total += 1
+            keys = {model: job.key(model) for model in job.models}
+            lost = [m for m, key in keys.items() if _is_failed(contents, key)]
+            failed += bool(lost)
+            wanted = [
+                m
+                for m, key in keys.items()
+                if key not in contents.rows or (retry_failed and m in lost)
+            ]
+            if wanted:
+                missing.append(replace(job, models=tuple(wanted)))
+    rates = measure_rates()
+    spent = sum(seconds(job.problem, job.models, rates, verb=job.verb) for job in missing)
+    needed = max((peak_bytes(s.problem, s.models) for s in settings), default=0.0)
+    return Plan(
+        sweep, folder, settings, tuple(missing), total, failed, spent, needed, contents, rates
+    )
+
+
+def _is_failed(contents: Contents, key: str) -> bool:
+    return key in contents.rows and contents.rows[key]["status"] == "failed"
+
+
+def _jobs(sweep: Sweep, setting: Setting) -> Iterator[Job]:
+    for verb in sweep.verbs:
+        models, count = setting.models, sweep.trials
+        if verb == "predict":
+            # The conditional model has no theory of its own: its errors are the network's.
+            models = tuple(m for m in models if m.kind != "conditional")
+            count = sweep.draws
+        if models:
+            for trial in range(count):
+                yield Job(verb, setting.problem, models, sweep.seed, trial, sweep.method)
+
+
+def run_sweep(
+    sweep: Sweep,
+    directory: str | Path,
+    *,
+    workers: int = 1,
+    dask: str | None = None,
+    retry_failed: bool = False,
+    progress: Callable[[Progress], None] | None = None,
+) -> Results:
+    """Return all results in the folder after running what the sweep misses there.
+
+    `workers` processes on this machine, or a Dask cluster: the address of its scheduler, or
+    "local". Rows do not depend on where they were computed.
+    """
+    return run_plan(
+        plan_sweep(sweep, directory, retry_failed=retry_failed),
+        workers=workers,
+        dask=dask,
+        progress=progress,
+    )
+
+
+def run_plan(
+    plan: Plan,
+    *,
+    workers: int = 1,
+    dask: str | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Results:
+    """Return all results in the folder after running what the plan misses."""
+    whole_number("workers", workers, least=1)
+    if dask is None:
+        for setting in plan.settings:
+            check_memory(setting.problem, setting.models, workers=workers)
+    _keep_sweep(plan)
+    with Writer(plan.directory) as writer:
+        new = [s for s in _setting_records(plan) if s not in plan.contents.settings]
+        if new:
+            writer.append(new)
+        if plan.missing:
+            _run(plan, writer, workers, dask, progress)
+    return Results.load(plan.directory)
+
+
+def _run(
+    plan: Plan,
+    writer: Writer,
+    workers: int,
+    dask: str | None,
+    progress: Callable[[Progress], None] | None,
+) -> None:
+    engine = _engine(plan, workers, dask)
+    tasks = make_tasks(plan, workers)
+    state = Progress(0, len(plan.missing), 0)
+    said: set[str] = set()
+    reports = engine(tasks)
+    try:
+        with closing(reports):  # type: ignore[type-var]
+            for report in reports:
+                writer.append(report.rows)
+                trials = {(r["verb"], r["problem"], r["trial"]) for r in report.rows}
+                bad = {
+                    (r["verb"], r["problem"], r["trial"])
+                    for r in report.rows
+                    if r["status"] == "failed"
+                }
+                state = Progress(state.done + len(trials), state.goal, state.failed + len(bad))
+                for note in report.notes:
+                    if note not in said:
+                        said.add(note)
+                        warnings.warn(note, stacklevel=4)
+                if progress is not None:
+                    progress(state)
+    except KeyboardInterrupt:
+        raise SweepInterrupted(
+            f"interrupted; {plan.stored + state.done} of {plan.total} trials are stored; start the "
+            "same command again to continue"
+        ) from None
+
+
+def _engine(plan: Plan, workers: int, dask: str | None) -> Engine:
+    if dask is not None:
+        from onegrad.engine_dask import dask_engine
+
+        return dask_engine(dask, workers=workers, needed=plan.bytes)
+    return in_this_process if workers == 1 else local_processes(workers)
+
+
+def make_tasks(plan: Plan, workers: int) -> list[Task]:
+    """Return the missing jobs in tasks, trial by trial, what shares draws and products together.
+
+    Within a trial problems that differ in the network alone come in turn, the widest first.
+    """
+    longest = min(TASK_SECONDS, plan.seconds / (workers * TASKS_PER_WORKER))
+    places = {s.problem.digest: _place(s) for s in plan.settings}
+    ordered = sorted(
+        plan.missing, key=lambda job: (job.trial, job.verb, *places[job.problem.digest])
+    )
+    tasks: list[Task] = []
+    held, last = 0.0, None
+    for job in ordered:
+        cost = seconds(job.problem, job.models, plan.rates, verb=job.verb)
+        here = (job.trial, job.verb)
+        if not tasks or here != last or held + cost > longest:
+            tasks.append(Task([]))
+            held = 0.0
+        tasks[-1].jobs.append(job)
+        held, last = held + cost, here
+    return tasks
+
+
+def _place(setting: Setting) -> tuple[Any, ...]:
+    fields = setting.problem.to_dict()
+    network = fields.pop("network")
+    samples = fields.pop("samples")
+    rest = digest(fields)
+    return rest, -setting.problem.width, samples, network["activation"], setting.problem.digest
+
+
+def _setting_records(plan: Plan) -> list[dict[str, Any]]:
+    """Return what the results need to know of each setting."""
+    sweep, mark = plan.sweep, plan.sweep.digest
+    return [
+        {
+            "kind": "setting",
+            "sweep": mark,
+            "coordinates": {n: _plain(v) for n, v in setting.coordinates.items()},
+            "problem": setting.problem.digest,
+            "fields": setting.problem.to_dict(),
+            "models": [{"name": m.name, "key": m.key, "degree": m.degree} for m in setting.models],
+            "seed": sweep.seed,
+            "method": sweep.method,
+            "numerics": NUMERICS,
+            "functions": registered_functions(setting.problem),
+        }
+        for setting in plan.settings
+    ]
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, int | float | str | bool) else str(value)
+
+
+def _keep_sweep(plan: Plan) -> None:
+    """Keep the sweep beside its rows as a TOML file; an equal one is left alone."""
+    path = plan.directory / f"sweep-{plan.sweep.digest[:12]}.toml"
+    if not path.exists():
+        plan.sweep.save(path)

@@ -1,0 +1,118 @@
+"""The engine beyond one machine: Dask distributed, through any scheduler's address."""
+
+from __future__ import annotations
+
+import warnings
+from collections import deque
+from collections.abc import Iterator
+from typing import Any
+
+from onegrad import activations
+from onegrad.engines import MOST_DEATHS, Engine, lost_report
+from onegrad.jobs import Report, Task, run_in_worker
+from onegrad.randomness import NUMERICS
+from onegrad.validation import Failure, InvalidInput
+
+CONNECT_SECONDS = 10
+IN_FLIGHT_PER_THREAD = 3  # so that no worker waits for the driver
+
+
+class EngineLost(Failure):
+    """The cluster is gone; what was stored stays."""
+
+
+def dask_engine(address: str, *, workers: int, needed: float) -> Engine:
+    """Return the engine of a Dask cluster: a scheduler's address, or "local" for one made here.
+
+    `needed` is the peak memory of a trial, compared with what each worker is allowed.
+    """
+    try:
+        import distributed
+    except ImportError:
+        raise InvalidInput(
+            f"dask={address!r}: needs the package distributed; pip install 'onegrad[dask]'"
+        ) from None
+
+    def run(tasks: list[Task]) -> Iterator[Report]:
+        with _client(distributed, address, workers) as client:
+            _check_memory(client, address, needed)
+            yield from _reports(distributed, client, tasks)
+
+    return run
+
+
+def _client(distributed: Any, address: str, workers: int) -> Any:
+    if address == "local":
+        return distributed.Client(n_workers=workers, threads_per_worker=1, dashboard_address=None)
+    try:
+        return distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+    except (OSError, ValueError, TimeoutError) as error:
+        reason = " ".join(str(error).split())[:120] or type(error).__name__
+        raise InvalidInput(
+            f"dask={address!r}: no scheduler answers ({reason}); check the address"
+        ) from None
+
+
+def _check_memory(client: Any, address: str, needed: float) -> None:
+    limits = [w["memory_limit"] for w in client.scheduler_info(n_workers=-1)["workers"].values()]
+    least = min((limit for limit in limits if limit), default=float("inf"))
+    if needed > least:
+        raise InvalidInput(
+            f"dask={address!r}: a worker is allowed {least / 1e9:.3g} GB, a trial needs "
+            f"{needed / 1e9:.3g} GB; give workers more memory, or lower dimension, samples or width"
+        )
+    if not limits:
+        warnings.warn(f"dask={address}: has no workers yet; waiting for them", stacklevel=2)
+
+
+def _reports(distributed: Any, client: Any, tasks: list[Task]) -> Iterator[Report]:
+    known = activations.registered()
+    waiting = deque(tasks)
+    held: dict[Any, Task] = {}
+    completed = distributed.as_completed(loop=client.loop)
+
+    def fill() -> None:
+        threads = sum(client.nthreads().values())
+        while waiting and len(held) < max(IN_FLIGHT_PER_THREAD * threads, 2):
+            task = waiting.popleft()
+            future = client.submit(run_in_worker, task.jobs, known, numerics=NUMERICS, pure=False)
+            held[future] = task
+            completed.add(future)
+
+    fill()
+    while held:
+        future = next(completed)
+        task = held.pop(future)
+        report = _report(distributed, future, task, waiting)
+        future.release()
+        fill()
+        if report is not None:
+            yield report
+
+
+def _report(distributed: Any, future: Any, task: Task, waiting: deque[Task]) -> Report | None:
+    """Return what the task brought; None when it goes back into the queue."""
+    if future.status == "finished":
+        try:
+            report: Report = future.result()
+        except (OSError, TimeoutError, distributed.client.FutureCancelledError):
+            waiting.append(task)  # its worker was lost between the end and the fetch
+            return None
+        return report
+    error = future.exception() if future.status == "error" else None
+    if isinstance(error, distributed.KilledWorker):
+        # The scheduler has tried it on several workers already (distributed's allowed-failures).
+        task.deaths = MOST_DEATHS
+        if len(task.jobs) == 1:
+            return lost_report(task)
+        waiting.extend(task.alone())
+        return None
+    if error is not None:
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise EngineLost(
+            f"dask: a worker cannot run trials ({reason[:120]}); install the same onegrad there, "
+            "then start the command again"
+        )
+    raise EngineLost(
+        "dask: the scheduler is gone; finished rows are stored; start the command again"
+    )

@@ -1,0 +1,183 @@
+"""Results of sweeps as tables: rows of a folder joined with the settings that asked for them."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from onegrad.store import Contents, read
+from onegrad.validation import InvalidInput, shown
+
+if TYPE_CHECKING:
+    import xarray
+
+_RESULT_COLUMNS = ["verb", "method", "seed", "model", "degree", "ridge", "metric"]
+
+
+@dataclass(frozen=True)
+class Results:
+    """Everything that a folder of sweeps holds.
+
+    `to_frame` has one line per setting × model × metric, `trials` one per trial as well, `failures`
+    the trials that raised.
+    """
+
+    directory: Path
+    contents: Contents
+
+    @classmethod
+    def load(cls, directory: str | Path) -> Results:
+        """Return the results in a folder; unreadable lines are skipped with a warning."""
+        folder = Path(directory)
+        if not folder.is_dir():
+            raise InvalidInput(f"results={str(folder)!r}: no such folder; run onegrad sweep first")
+        contents = read(folder)
+        if contents.torn:
+            count = len(contents.torn)
+            warnings.warn(
+                f"{count} torn line{'s' if count > 1 else ''} skipped ({contents.torn[-1]}); the "
+                "sweep computes what they held again",
+                stacklevel=2,
+            )
+        if contents.conflicts:
+            warnings.warn(
+                f"{len(contents.conflicts)} rows were computed twice with other numbers; the first "
+                "of each is used",
+                stacklevel=2,
+            )
+        kernels = contents.kernels()
+        if len(kernels) > 1:
+            warnings.warn(
+                f"rows come from several BLAS kernels ({'; '.join(kernels)}); their last bits may "
+                "differ",
+                stacklevel=2,
+            )
+        return cls(folder, contents)
+
+    @property
+    def axes(self) -> list[str]:
+        """The fields that any sweep in the folder varied, in order of appearance."""
+        return list(dict.fromkeys(n for s in self.contents.settings for n in s["coordinates"]))
+
+    @cached_property
+    def trials(self) -> pd.DataFrame:
+        """One line per setting × verb × model × trial × ridge × metric."""
+        rows: dict[tuple[Any, ...], list[dict[str, Any]]] = defaultdict(list)
+        for row in self.contents.rows.values():
+            if row["status"] == "ok":
+                rows[_group(row, row["model"], row.get("method"))].append(row)
+        lines: list[tuple[Any, ...]] = []
+        done: set[tuple[Any, ...]] = set()
+        for setting in self.contents.settings:
+            where = tuple(_coordinate(setting, axis) for axis in self.axes)
+            for model in setting["models"]:
+                for verb, method in (("simulate", None), ("predict", setting["method"])):
+                    group = _group({**setting, "verb": verb}, model["key"], method)
+                    if (group, model["name"]) in done:
+                        continue
+                    done.add((group, model["name"]))
+                    head = (*where, verb, method, setting["seed"], model["name"], model["degree"])
+                    for row in sorted(rows[group], key=lambda r: r["trial"]):
+                        lines += _lines(head, row, _ridges(setting))
+        frame = pd.DataFrame(
+            lines, columns=[*self.axes, *_RESULT_COLUMNS, "trial", "value"], dtype=object
+        ).infer_objects()
+        return frame.astype({"degree": "Int64"})
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return mean, standard error and count per setting × verb × model × ridge × metric."""
+        keys = [*self.axes, *_RESULT_COLUMNS]
+        grouped = self.trials.groupby(keys, sort=False, dropna=False)["value"]
+        found = grouped.agg(["mean", "sem", "count"]).reset_index()
+        return found.rename(columns={"sem": "stderr"})
+
+    @property
+    def failures(self) -> pd.DataFrame:
+        """One line per failed trial and model, with the error and its traceback."""
+        known = {s["problem"]: s for s in self.contents.settings}
+        lines = []
+        for row in self.contents.failed:
+            setting = known.get(row["problem"])
+            where = [None if setting is None else _coordinate(setting, a) for a in self.axes]
+            last = [row[name] for name in ("verb", "model", "trial", "error", "traceback")]
+            lines.append([*where, *last])
+        columns = [*self.axes, "verb", "model", "trial", "error", "traceback"]
+        return pd.DataFrame(lines, columns=columns)
+
+    def to_xarray(self) -> xarray.Dataset:
+        """Return mean, stderr and count by axis, verb, model, ridge and metric.
+
+        Axes that move together share one dimension; the others are coordinates along it.
+        """
+        try:
+            import xarray  # noqa: F401
+        except ImportError:
+            raise InvalidInput("xarray: is not installed; pip install 'onegrad[xarray]'") from None
+        frame = self.to_frame()
+        leading: dict[str, str] = {}
+        for axis in self.axes:
+            same = (a for a in leading.values() if _together(frame, a, axis))
+            leading[axis] = next(same, axis)
+        dims = [axis for axis in self.axes if leading[axis] == axis]
+        index = [*dims, "verb", "model", "ridge", "metric"]
+        if frame.duplicated(index).any():
+            raise InvalidInput(
+                "results: several seeds or methods in a folder have no view by axes; use to_frame"
+            )
+        data = frame.set_index(index)[["mean", "stderr", "count"]].to_xarray()
+        for axis, leader in leading.items():
+            if axis != leader:
+                pairs = frame.drop_duplicates(leader).set_index(leader)[axis]
+                data = data.assign_coords({axis: (leader, pairs.loc[data[leader].values].values)})
+        return data
+
+
+def _group(record: dict[str, Any], model: str, method: str | None) -> tuple[Any, ...]:
+    """Return what rows of one curve point have in common."""
+    functions = tuple(sorted(record.get("functions", {}).items()))
+    same = (record[name] for name in ("verb", "problem", "seed", "numerics"))
+    return (*same, model, method, functions)
+
+
+def _ridges(setting: dict[str, Any]) -> list[float]:
+    ridge = setting["fields"]["ridge"]
+    return ridge if isinstance(ridge, list) else [ridge]
+
+
+def _lines(
+    head: tuple[Any, ...], row: dict[str, Any], ridges: list[float]
+) -> list[tuple[Any, ...]]:
+    return [
+        (*head, ridge, metric, row["trial"], value)
+        for metric, values in row["metrics"].items()
+        for ridge, value in zip(ridges, values, strict=True)
+    ]
+
+
+def _coordinate(setting: dict[str, Any], axis: str) -> Any:
+    """Return the setting's place on an axis, from its problem where its own sweep had none."""
+    if axis in setting["coordinates"]:
+        return setting["coordinates"][axis]
+    value: Any = setting["fields"]
+    for name in axis.split("."):
+        if isinstance(value, list):
+            value = value[0 if name == "*" else int(name)]
+        else:
+            value = value.get(name) if isinstance(value, dict) else None
+    return value if np.isscalar(value) or value is None else shown(json.dumps(value))
+
+
+def _together(frame: pd.DataFrame, one: str, other: str) -> bool:
+    """Return whether each value on one axis goes with one value on the other, and back."""
+    pairs = frame[[one, other]].drop_duplicates()
+    return (
+        len(pairs) > 1 and not pairs[one].duplicated().any() and not pairs[other].duplicated().any()
+    )
