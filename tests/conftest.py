@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 
 # Before numpy loads: two spinning BLAS threads on a busy machine slow small products down.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -16,6 +18,17 @@ from onegrad import Component, MixtureSource, Problem
 def small(**changes):
     """Return a problem of dimension 40 that runs in milliseconds."""
     return Problem(dimension=40, samples=50, network={"width": 30}).replace(**changes)
+
+
+def onegrad(*arguments, cwd=None):
+    """Run the command line as a user does."""
+    return subprocess.run(
+        [sys.executable, "-c", "from onegrad.cli import main; main()", *arguments],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        check=False,
+    )
 
 
 @pytest.fixture

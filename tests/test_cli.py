@@ -8,19 +8,10 @@ import sys
 
 import pytest
 
+from conftest import onegrad
 from onegrad import Problem
 
 SMALL = ["--dimension", "40", "--samples", "50", "--width", "30"]
-
-
-def onegrad(*arguments, cwd=None):
-    return subprocess.run(
-        [sys.executable, "-c", "from onegrad.cli import main; main()", *arguments],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        check=False,
-    )
 
 
 def test_json_has_the_documented_shape():

@@ -1,5 +1,8 @@
 """Theory: identities, agreement with simulation paired on the same first layer, limits."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -15,14 +18,16 @@ from onegrad import (
     maximal_rate_limit,
     predict,
     predict_curve,
+    register_activation,
     resolve_models,
     simulate,
     tune,
 )
 from onegrad.moments import exact_test_mse
 from onegrad.population import population_moments
+from onegrad.theory.conditional import half_range_rule
 from onegrad.theory.limit import marchenko_pastur
-from onegrad.theory.prediction import model_spectrum
+from onegrad.theory.prediction import model_spectra
 from onegrad.theory.ridge import effective_ridge, ridge_errors
 from onegrad.theory.spectrum import Spectrum, Tridiagonal
 from onegrad.validation import NotConverged
@@ -142,22 +147,38 @@ def test_means_levels_and_ranks_are_predicted_too(rich_source):
     assert abs(mean[0, 0] - predicted[0, 0]) <= 4 * stderr[0, 0] + 0.03 * mean[0, 0]
 
 
-def test_structure_agrees_with_the_dense_computation_for_wide_networks():
-    for activation in ("relu", "tanh"):
-        problem = Problem(
-            dimension=400, samples=400, network={"activation": activation, "width_ratio": 3.0}
-        )
-        instance, layers, first = trained(problem)
-        for model in resolve_models(problem, ["network", "hermite"]):
-            errors = [
-                ridge_errors(
-                    model_spectrum(model, instance, layers, first, dense=dense),
-                    samples=np.array([400]),
-                    ridge=np.array([1e-4, 1e-2]),
-                ).test_mse
-                for dense in (True, False)
-            ]
-            np.testing.assert_allclose(errors[1], errors[0], rtol=2e-3)
+@pytest.mark.parametrize("activation", ["relu", "tanh"])
+def test_structure_agrees_with_the_dense_computation_for_wide_networks(activation):
+    problem = Problem(network={"activation": activation, "width": 1300})
+    instance, layers, first = trained(problem)
+    models = resolve_models(problem, ["network", "hermite"])
+    structured, dense = (
+        model_spectra(models, instance, layers, first, dense=dense) for dense in (False, True)
+    )
+    for model in models:
+        assert structured[model.key].extra > 0
+        assert dense[model.key].extra == 0
+        errors = [
+            ridge_errors(
+                spectra[model.key],
+                samples=np.array([333, 1000, 10000]),
+                ridge=np.array([1e-4, 1e-2]),
+            ).test_mse
+            for spectra in (structured, dense)
+        ]
+        np.testing.assert_allclose(errors[0], errors[1], rtol=2e-3)
+
+
+def test_all_models_of_a_draw_are_reduced_the_same_way():
+    """At n = 400 the structure holds for the tanh network alone: then it is used for none."""
+    problem = Problem(
+        dimension=400, samples=400, network={"activation": "tanh", "width_ratio": 3.0}
+    )
+    instance, layers, first = trained(problem)
+    network, hermite = resolve_models(problem, ["network", "hermite"])
+    assert model_spectra([network], instance, layers, first)[network.key].extra > 0
+    both = model_spectra([network, hermite], instance, layers, first)
+    assert [spectrum.extra for spectrum in both.values()] == [0, 0]
 
 
 def test_predict_has_the_form_of_simulate_and_the_same_draws():
@@ -234,6 +255,36 @@ def test_conditional_theory_predicts_training_errors_at_strong_spikes(
     test, train = (found.metrics[name][0, 0, 0] for name in ("test_mse", "train_mse"))
     assert abs(test - mean[0]) <= 4 * stderr[0] + 0.03 * mean[0]
     assert abs(train - mean[1]) <= 4 * stderr[1] + 0.05 * mean[1]
+    # Control: another number of samples on the same first layer must not pass.
+    other = problem.replace(samples=150, step_samples=300, network__width=300)
+    wrong = predict(other, ["network"], method="conditional", draws=1, seed=1)
+    assert abs(wrong.metrics["train_mse"][0, 0, 0] - mean[1]) > 4 * stderr[1] + 0.05 * mean[1]
+
+
+@pytest.mark.parametrize("rank", [1, 2])
+def test_a_kink_along_the_spikes_does_not_disturb_the_conditional_theory(rank):
+    """y = ReLU of the spikes themselves; Gauss–Hermite nodes across the kink were 35 % off."""
+    problem = Problem(
+        dimension=120,
+        samples=120,
+        ridge=1e-3,
+        scaling={"strength": 1.0, "weighting": 0.0},
+        teacher={"direction": "spikes"},
+        data={"components": [{"weight": 1.0, "rank": rank}]},
+    )
+    single, conditional = (
+        predict(problem, ["network"], method=method, draws=1).metrics["test_mse"][0, 0, 0]
+        for method in ("single", "conditional")
+    )
+    assert conditional == pytest.approx(single, rel=0.02)
+
+
+def test_the_half_range_rule_integrates_polynomials_on_each_side():
+    nodes, weights = half_range_rule(5)
+    right = nodes > 0
+    assert weights.sum() == pytest.approx(1)
+    for power, moment in ((0, 0.5), (1, 1 / np.sqrt(2 * np.pi)), (2, 0.5), (8, 52.5)):
+        assert weights[right] @ nodes[right] ** power == pytest.approx(moment, rel=1e-10)
 
 
 def test_a_strength_outside_the_theorem_is_computed_with_a_warning():
@@ -342,9 +393,25 @@ def test_the_limit_refuses_even_activations_and_says_when_it_does_not_converge(m
             ),
             "use method='single'",
         ),
-        (lambda: predict_curve(small(), samples=[]), "at least one number"),
+        (
+            lambda: predict(
+                small(data={"components": [{"weight": 1.0, "rank": 39}]}), method="conditional"
+            ),
+            "use method='single'",
+        ),
+        (lambda: predict(None), "must be a Problem"),
+        (lambda: tune(None), "must be a Problem"),
+        (lambda: equivalence(None), "must be a Problem"),
+        (lambda: predict(small(network__width=60000)), "memory="),
+        (lambda: predict_curve(small(), samples=100), "must be a list"),
+        (lambda: predict_curve(small(), samples=[]), "must be a list"),
+        (lambda: predict_curve(small(), samples=[20], ridge=[-1.0]), "ridge=-1"),
         (lambda: predict_curve(small(), samples=[1.5]), "samples=1.5"),
-        (lambda: equivalence(small(), []), "at least one degree"),
+        (lambda: equivalence(small(), []), "must be numbers from 0"),
+        (lambda: equivalence(small(), tolerance="x"), "tolerance='x'"),
+        (lambda: tune(small(ridge=[0.1, 0.2]), ["learning_rate"]), "must be one number"),
+        (lambda: tune(small(), ["ridge"], budget=3), "below width=30"),
+        (lambda: tune(small(), workers=0), "workers=0"),
         (lambda: equivalence(small(), tolerance=2.0), "tolerance=2.0"),
         (lambda: tune(small(), ["depth"]), "must name some of"),
         (lambda: tune(small(), budget=0), "budget=0"),
@@ -355,17 +422,44 @@ def test_bad_arguments_are_refused(call, message):
         call()
 
 
-def test_theory_never_imports_the_readout():
-    import ast
-    from pathlib import Path
+def test_theory_never_loads_the_readout_or_a_trial():
+    modules = ", ".join(f"onegrad.theory.{m}" for m in ("prediction", "tuning", "limit"))
+    code = f"import sys, {modules}; print(*(m for m in sys.modules if m.startswith('onegrad')))"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert "onegrad.population" in loaded
+    assert not {"onegrad.readout", "onegrad.trial", "onegrad.evaluation"} & set(loaded)
 
-    import onegrad.theory
 
-    folder = Path(onegrad.theory.__file__).parent
-    for path in folder.glob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ImportFrom):
-                assert node.module not in ("onegrad.readout", "onegrad.trial", "onegrad.evaluation")
+def test_a_link_without_second_moment_is_refused():
+    register_activation("steep", lambda u: np.exp(u**2 / 4), lambda u: u / 2 * np.exp(u**2 / 4))
+    problem = small(
+        teacher__link="steep", teacher__norm=1.0, data={"components": [{"weight": 1.0, "rank": 0}]}
+    )
+    for verb in (predict, tune):
+        with pytest.raises(InvalidInput, match="no finite second moment"):
+            verb(problem)
+    with pytest.raises(InvalidInput, match="no finite second moment"):
+        maximal_rate_limit(
+            "tanh", "steep", step_ratio=2, rate=3, width_ratio=1, sample_ratio=[1.0], ridge=0.1
+        )
+
+
+def test_a_best_value_at_the_edge_is_said():
+    with pytest.warns(UserWarning, match="edge of the searched range"):
+        tune(small(network__activation="hermite:2", teacher__noise=1e4), "ridge", draws=1)
+
+
+def test_the_limit_is_resolved_at_large_rates():
+    """Halving the step of the spike coordinate must change nothing."""
+    settings = {"step_ratio": 20, "rate": 30, "width_ratio": 1, "ridge": 0.1}
+    settings["sample_ratio"] = [3.0]
+    coarse = maximal_rate_limit("tanh", "sin", **settings).corrected[0].test_mse
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("onegrad.theory.limit.STEP", 0.01)
+        fine = maximal_rate_limit("tanh", "sin", **settings).corrected[0].test_mse
+    assert coarse == pytest.approx(fine, rel=1e-6)
 
 
 def test_initialise_is_shared_with_the_core():

@@ -13,7 +13,7 @@ from onegrad import (
 )
 from onegrad.instance import Instance
 from onegrad.randomness import Streams
-from onegrad.theory.prediction import model_spectrum
+from onegrad.theory.prediction import model_spectra
 from onegrad.theory.ridge import ridge_errors
 
 
@@ -42,7 +42,7 @@ def paired(problem, names, *, seed, redraws):
         simulated.append([[tests[m.key]["test_mse"][0], fits[m.key].train_mse[0]] for m in models])
     found = [
         ridge_errors(
-            model_spectrum(m, instance, layers, first),
+            model_spectra([m], instance, layers, first)[m.key],
             samples=np.array([problem.samples]),
             ridge=np.array(problem.ridges),
         )

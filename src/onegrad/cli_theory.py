@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +44,7 @@ _json = click.option("--json", "as_json", is_flag=True, help="Print one JSON obj
 @_seed
 @_workers
 @_json
+@click.option("--print-toml", is_flag=True, help="Print the problem as TOML and stop.")
 def predict(
     problem_file: str | None,
     models: str,
@@ -50,20 +53,34 @@ def predict(
     seed: int,
     workers: int,
     as_json: bool,
+    print_toml: bool,
     **changes: Any,
 ) -> None:
     """Predict the errors: nothing is trained, nothing tested.
 
-    A comma list for --samples or --ridge gives the whole curve at the price of one point; width and
-    step samples are then those of the problem file, or of 1000 samples, and stay fixed.
+    A comma list for --samples or --ridge gives the whole curve at the price of one point. Along a
+    list of samples, width and step samples stay fixed: give --width and --step-samples, or those of
+    the problem file hold. Nothing is classified or sampled: misclassification is not predicted.
     """
+    from onegrad.problem_file import printed
     from onegrad.report import TrialProgress, print_table
     from onegrad.theory.prediction import predict as run
     from onegrad.theory.prediction import predict_curve
     from onegrad.validation import InvalidInput
 
     counts = _counts(changes)
+    if method not in ("single", "conditional"):
+        raise InvalidInput(f"method={method!r}: must be single or conditional; choose one")
     problem = _problem(problem_file, changes)
+    if print_toml:
+        click.echo(printed(problem), nl=False)
+        return
+    if counts is not None and (changes["width"] is None or changes["step_samples"] is None):
+        warnings.warn(
+            f"samples is a list: width={problem.width} and step_samples={problem.step_size} stay "
+            "fixed along it",
+            stacklevel=1,
+        )
     names = models.split(",")
     with TrialProgress("draws") as progress:
         common = {
@@ -75,7 +92,7 @@ def predict(
         if counts is None:
             errors = run(problem, names, method=method, **common)  # type: ignore[arg-type]
         elif method != "single":
-            raise InvalidInput(f"method={method!r}: a curve needs single; leave it out")
+            raise InvalidInput(f"method={method!r}: a curve needs method single; leave it out")
         else:
             errors = predict_curve(problem, samples=counts, models=names, **common)  # type: ignore[arg-type]
     if as_json:
@@ -111,7 +128,7 @@ def equivalence(
     """Tell by theory which Hermite degree matches the network, beside the theorem's."""
     from rich.table import Table
 
-    from onegrad.report import TrialProgress, print_rich
+    from onegrad.report import TrialProgress, percent, print_rich
     from onegrad.theory.equivalence import equivalence as run
 
     problem = _problem(problem_file, _single(changes))
@@ -132,12 +149,13 @@ def equivalence(
     smallest = "none of these" if found.smallest is None else str(found.smallest)
     caption = (
         f"smallest degree within {100 * tolerance:g} %: {smallest}; the theorem's degree at "
-        f"β = {found.strength:.3g}: {found.theorem}; {draws} draws, seed {seed}, nothing trained"
+        f"β = {found.strength:.3g}: {found.theorem or 'none, it covers β < 1'}; {draws} draws, "
+        f"seed {seed}, nothing trained"
     )
     table = Table("degree", "gap to network", "matches", caption=caption, caption_justify="left")
     for degree, gap, stderr in zip(found.degrees, found.gaps, found.stderrs, strict=True):
         match = "yes" if abs(gap) <= tolerance else "no"
-        table.add_row(str(degree), f"{100 * gap:+.2f} ± {100 * stderr:.2f} %", match)
+        table.add_row(str(degree), percent(gap, stderr), match)
     print_rich(table)
 
 
@@ -145,7 +163,7 @@ def equivalence(
 @problem_options
 @click.option(
     "--over",
-    default="ridge,learning_rate",
+    default="ridge,learning_rate,width",
     show_default=True,
     metavar="NAMES",
     help="Comma list: ridge, learning_rate, width.",
@@ -168,7 +186,7 @@ def tune(
     """Choose penalty, step size and width by theory; print them with the predicted curve."""
     from rich.table import Table
 
-    from onegrad.report import TrialProgress, print_rich
+    from onegrad.report import TrialProgress, print_rich, with_error
     from onegrad.theory.tuning import tune as run
 
     problem = _problem(problem_file, _single(changes))
@@ -188,7 +206,7 @@ def tune(
         return
     chosen = ", ".join(f"{name} = {value:.4g}" for name, value in found.values.items())
     caption = (
-        f"best: {chosen}; predicted test MSE {found.test_mse:.5f} ± {found.stderr:.5f} over "
+        f"best: {chosen}; predicted test MSE {with_error(found.test_mse, found.stderr)} over "
         f"{draws} draws, seed {seed}; the ten best of {len(found.curve)} predictions"
     )
     table = Table(
@@ -286,6 +304,6 @@ def _whole_numbers(name: str, text: str) -> list[int]:
     from onegrad.validation import InvalidInput
 
     numbers = parse_numbers(name, text)
-    if any(number != round(number) for number in numbers):
+    if not all(math.isfinite(number) and number == round(number) for number in numbers):
         raise InvalidInput(f"{name}={text!r}: must be whole numbers; correct it")
     return [round(number) for number in numbers]

@@ -44,6 +44,18 @@ def second_moment(activation: Activation, means: Floats, deviations: Floats) -> 
     return _integrate(activation, m, s, 0, squared=True)[0]
 
 
+def decays(activation: Activation, means: Floats, deviations: Floats) -> bool:
+    """Return whether E[σ(m + s z)²] is finite: its integrand must fall off in the tails."""
+    m, s = _prepared(means, deviations)
+
+    def tail(reach: float) -> float:
+        with np.errstate(over="ignore"):
+            ends = np.stack([activation(m + s * reach), activation(m - s * reach)]).astype(float)
+            return float(np.max(np.abs(ends))) * np.exp(-(reach**2) / 4)
+
+    return bool(tail(REACH) <= 0.01 * tail(REACH / 2) + 1e-12)
+
+
 def _prepared(means: Floats, deviations: Floats) -> tuple[Floats, Floats]:
     m, s = np.broadcast_arrays(np.asarray(means, float), np.asarray(deviations, float))
     return m, np.maximum(s, SMALLEST_DEVIATION)

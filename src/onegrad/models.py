@@ -11,7 +11,7 @@ from onegrad.equivalents import FeatureMap, HermiteMap, Model, NetworkMap, parse
 from onegrad.hermite import expand
 from onegrad.instance import Instance, draw
 from onegrad.network import Layers
-from onegrad.problem import Problem
+from onegrad.problem import Problem, require_problem
 from onegrad.validation import InvalidInput, shown
 
 
@@ -20,10 +20,7 @@ def resolve_models(problem: Problem, names: Sequence[str] | str, *, seed: int = 
 
     `names` is a list, or one text with commas.
     """
-    if not isinstance(problem, Problem):
-        raise InvalidInput(
-            f"problem={shown(problem)}: must be a Problem; make one, or load it with Problem.load"
-        )
+    require_problem(problem)
     listed = names.split(",") if isinstance(names, str) else names
     if not isinstance(listed, Sequence) or not all(isinstance(name, str) for name in listed):
         raise InvalidInput(f"models={shown(names)}: must be a list of names; correct it")

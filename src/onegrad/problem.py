@@ -16,7 +16,7 @@ from onegrad.arrays import Array
 from onegrad.data.source import Component, MixtureSource
 from onegrad.data.teacher import ClassLabels, SingleIndex
 from onegrad.scaling import Scaling
-from onegrad.validation import Count, Flag, InvalidInput, Positive, Value, real_numbers
+from onegrad.validation import Count, Flag, InvalidInput, Positive, Value, real_numbers, shown
 
 TEST_FACTOR = 5  # test points per training sample when not said, as in the published code
 
@@ -230,6 +230,14 @@ class Problem(Value):
         from onegrad.problem_file import write_value
 
         write_value(self, Path(path))
+
+
+def require_problem(problem: object) -> None:
+    """Raise InvalidInput unless a Problem was given."""
+    if not isinstance(problem, Problem):
+        raise InvalidInput(
+            f"problem={shown(problem)}: must be a Problem; make one, or load it with Problem.load"
+        )
 
 
 class _Branch(dict[str, Any]):

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from onegrad.results import Errors, Estimate
+from onegrad.results import Errors
 
 _TITLES = {
     "test_mse": "test MSE",
@@ -161,9 +161,13 @@ def print_table(errors: Errors) -> None:
         label = model.name if model.name != "hermite" else f"hermite (degree {model.degree})"
         places = dict(zip(list(errors.axes)[2:], index[1:], strict=True))
         cells = [label, *(f"{values[places[name]]:g}" for name, values in axes.items())]
-        cells += [_with_error(e, index) for e in estimates]
+        cells += [with_error(float(e.mean[index]), float(e.stderr[index])) for e in estimates]
         if gap is not None:
-            cells.append("" if model.name == "network" else _percent(gap, index))
+            cells.append(
+                ""
+                if model.name == "network"
+                else percent(float(gap.mean[index]), float(gap.stderr[index]))
+            )
         table.add_row(*cells)
     print_rich(table)
 
@@ -191,8 +195,8 @@ def _caption(errors: Errors) -> str:
     )
 
 
-def _with_error(estimate: Estimate, index: tuple[int, ...]) -> str:
-    mean, stderr = estimate.mean[index], estimate.stderr[index]
+def with_error(mean: float, stderr: float) -> str:
+    """Return a number with its standard error, where there is one."""
     if not np.isfinite(stderr):
         return f"{mean:.4g}"
     if 1e-3 <= abs(mean) < 1e4:
@@ -200,8 +204,9 @@ def _with_error(estimate: Estimate, index: tuple[int, ...]) -> str:
     return f"{mean:.3e} ± {stderr:.1e}"
 
 
-def _percent(gap: Estimate, index: tuple[int, ...]) -> str:
-    mean, stderr = 100 * gap.mean[index], 100 * gap.stderr[index]
+def percent(gap: float, error: float) -> str:
+    """Return a relative gap in per cent with its standard error, where there is one."""
+    mean, stderr = 100 * gap, 100 * error
     if not np.isfinite(mean):
         return "undefined"
     return f"{mean:+.2f} %" if not np.isfinite(stderr) else f"{mean:+.2f} ± {stderr:.2f} %"

@@ -53,9 +53,18 @@ def machine_bytes() -> float:
     return total
 
 
-def check_memory(problem: Problem, models: Sequence[Model], *, workers: int) -> None:
+def theory_bytes(problem: Problem) -> float:
+    """Return about how many bytes one predicted draw holds at its peak: Ω, R and a copy."""
+    n, k = problem.dimension, problem.width
+    return INTERPRETER_BYTES + 8.0 * (3 * k * k + 3 * k * n + problem.step_size * n)
+
+
+def check_memory(
+    problem: Problem, models: Sequence[Model], *, workers: int, theory: bool = False
+) -> None:
     """Raise InvalidInput when the workers together need more memory than the machine has."""
-    need, have = workers * peak_bytes(problem, models), machine_bytes()
+    each = theory_bytes(problem) if theory else peak_bytes(problem, models)
+    need, have = workers * each, machine_bytes()
     if need > have:
         fewer = (
             f"use at most {int(have // (need / workers))} workers"

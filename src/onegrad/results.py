@@ -76,7 +76,7 @@ class Errors:
         scale = network.mean(axis=0)
         scale = np.where(scale == 0, np.nan, scale)  # no relative gap to an error of zero
         gap = (values - network).mean(axis=0) / scale
-        return Estimate(gap, _standard_error(values - (1 + gap) * network) / scale)
+        return Estimate(gap, _standard_error(values - (1 + gap) * network) / np.abs(scale))
 
     def _values(self, metric: str) -> Floats:
         if metric not in self.metrics:

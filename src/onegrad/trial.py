@@ -15,7 +15,7 @@ from onegrad.problem import Problem
 from onegrad.randomness import Stream
 from onegrad.readout import Readout, fit_readout
 from onegrad.sharing import Shared, first_layers
-from onegrad.validation import InvalidInput
+from onegrad.validation import require_finite
 
 
 def run_trial(
@@ -34,12 +34,7 @@ def run_trial(
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         results = _run_trial(problem, models, seed=seed, trial=trial, shared=shared)
     for model in models:
-        for metric, value in results[model.name].items():
-            if not np.all(np.isfinite(value)):
-                raise InvalidInput(
-                    f"{metric} of {model.name}: is not finite; bring learning rate, spread, "
-                    "levels, means, noise and norms nearer to 1"
-                )
+        require_finite(model.name, results[model.name])
     return results
 
 

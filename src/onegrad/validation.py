@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -118,6 +119,30 @@ def real_numbers(value: Any) -> list[float]:
     if any(isinstance(n, bool) or not isinstance(n, int | float) for n in numbers):
         raise ValueError("must be a number or a flat list of numbers; correct it")
     return [float(number) for number in numbers]
+
+
+def positive_numbers(name: str, value: Any) -> list[float]:
+    """Return one number or a list as floats; raise InvalidInput unless all are above 0."""
+    try:
+        numbers = real_numbers(value)
+    except ValueError as error:
+        raise InvalidInput(f"{name}={shown(value)}: {error}") from None
+    if not numbers:
+        raise InvalidInput(f"{name}=[]: must hold at least one number; add one")
+    for number in numbers:
+        if not (np.isfinite(number) and number > 0):
+            raise InvalidInput(f"{name}={number:g}: must be finite and greater than 0; change it")
+    return numbers
+
+
+def require_finite(model: str, metrics: Mapping[str, Any]) -> None:
+    """Raise InvalidInput when one of a model's metrics overflowed."""
+    for name, values in metrics.items():
+        if not np.all(np.isfinite(values)):
+            raise InvalidInput(
+                f"{name} of {model}: is not finite; bring learning rate, spread, levels, means, "
+                "noise and norms nearer to 1"
+            )
 
 
 def shown(value: object) -> str:

@@ -12,7 +12,7 @@ from onegrad import activations
 from onegrad.activations import Activation
 from onegrad.arrays import Array, Floats
 from onegrad.data.mixture import Gaussian, Mixture
-from onegrad.expectations import hermite_coefficients, second_moment
+from onegrad.expectations import decays, hermite_coefficients, second_moment
 from onegrad.validation import InvalidInput, NonNegative, Positive, Value
 
 
@@ -42,6 +42,9 @@ class Teacher(Protocol):
 
     def second_moment(self, gaussian: Gaussian) -> float:
         """Return E[y²] under one component, noise included."""
+
+    def has_finite_power(self, gaussian: Gaussian) -> bool:
+        """Return whether E[y²] is finite under one component."""
 
     def local_coefficients(self, means: Floats, deviations: Floats, order: int) -> Floats:
         """Return E[y H_l(z)]/√l! where the projection is means + deviations·z; needs r = 1."""
@@ -80,13 +83,17 @@ class IndexTeacher:
         """Return E[link²] + δ²."""
         return float(self.local_second_moment(*self.law(gaussian))[0])
 
+    def has_finite_power(self, gaussian: Gaussian) -> bool:
+        """Return whether link² falls off faster than the component's tails rise."""
+        return decays(self.link, *self.law(gaussian))
+
     def local_coefficients(self, means: Floats, deviations: Floats, order: int) -> Floats:
         """Return E[link(m + s z) H_l(z)]/√l!."""
         return hermite_coefficients(self.link, means, deviations, order=order)
 
     def local_second_moment(self, means: Floats, deviations: Floats) -> Floats:
         """Return E[link(m + s z)²] + δ²."""
-        return second_moment(self.link, means, deviations) + self.noise**2
+        return second_moment(self.link, means, deviations) + self.noise * self.noise
 
 
 @dataclass(frozen=True)
@@ -115,7 +122,11 @@ class LabelTeacher:
 
     def second_moment(self, gaussian: Gaussian) -> float:
         """Return label² + δ²."""
-        return self._label(gaussian) ** 2 + self.noise**2
+        return self._label(gaussian) ** 2 + self.noise * self.noise
+
+    def has_finite_power(self, gaussian: Gaussian) -> bool:
+        """Labels are finite numbers."""
+        return True
 
     def local_coefficients(self, means: Floats, deviations: Floats, order: int) -> Floats:
         """Not defined: class labels depend on no projection."""

@@ -9,10 +9,10 @@ import numpy as np
 
 from onegrad.hermite import LARGEST_DEGREE, theorem_degree
 from onegrad.instance import draw
-from onegrad.problem import Problem
+from onegrad.problem import Problem, require_problem
 from onegrad.results import Errors
 from onegrad.theory.prediction import DEFAULT_DRAWS, Progress, predict
-from onegrad.validation import InvalidInput, whole_number
+from onegrad.validation import LARGEST_COUNT, InvalidInput, shown, whole_number
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,8 @@ class Equivalence:
     """The predicted gap of each Hermite degree to the network, and the degrees that follow.
 
     `smallest` is the lowest degree whose gap is within the tolerance, None if none is; `theorem` is
-    ⌈β/(1 − β)⌉, without a cap. A higher degree is not always closer at finite n.
+    ⌈β/(1 − β)⌉, without a cap, None at β ≥ 1, which the theorem does not cover. A higher degree is
+    not always closer at finite n.
     """
 
     errors: Errors
@@ -29,7 +30,7 @@ class Equivalence:
     stderrs: tuple[float, ...]
     tolerance: float
     smallest: int | None
-    theorem: int
+    theorem: int | None
     strength: float
 
     def to_dict(self) -> dict[str, object]:
@@ -46,12 +47,13 @@ class Equivalence:
             ],
             "smallest_degree": self.smallest,
             "theorem_degree": self.theorem,
+            "strength": self.strength,
         }
 
 
 def equivalence(
     problem: Problem,
-    degrees: Sequence[int] = (1, 2, 3, 4, 5, 6),
+    degrees: Sequence[int] | int = (1, 2, 3, 4, 5, 6),
     *,
     tolerance: float = 0.01,
     draws: int = DEFAULT_DRAWS,
@@ -59,12 +61,16 @@ def equivalence(
     workers: int = 1,
     progress: Progress | None = None,
 ) -> Equivalence:
-    """Return the deterministic gap |hermite − network|/network of the test MSE for each degree."""
-    if not degrees:
-        raise InvalidInput("degrees=[]: must name at least one degree; add 1")
-    wanted = tuple(sorted({whole_number("degrees", d, least=0) for d in degrees}))
-    if not 0 < tolerance < 1:
-        raise InvalidInput(f"tolerance={tolerance}: must lie between 0 and 1; try 0.01")
+    """Return the deterministic gap (hermite − network)/network of the test MSE per degree."""
+    require_problem(problem)
+    listed = np.atleast_1d(np.asarray(degrees)).tolist()
+    wanted = tuple(sorted({whole_number("degrees", d, least=0) for d in listed}))
+    if not wanted or wanted[-1] > LARGEST_DEGREE:
+        raise InvalidInput(
+            f"degrees={listed}: must be numbers from 0 to {LARGEST_DEGREE}; change them"
+        )
+    if not isinstance(tolerance, float | int) or not 0 < tolerance < 1:
+        raise InvalidInput(f"tolerance={shown(tolerance)}: must lie between 0 and 1; try 0.01")
     if len(problem.ridges) > 1:
         raise InvalidInput(f"ridge={list(problem.ridges)}: must be one number here; choose one")
     names = ["network", *(f"hermite:{d}" for d in wanted)]
@@ -81,6 +87,6 @@ def equivalence(
         tuple(float(e) for e in gap.stderr[1:, 0]),
         tolerance,
         min(enough, default=None),
-        theorem_degree(strength, cap=LARGEST_DEGREE),
+        None if strength >= 1 else theorem_degree(strength, cap=LARGEST_COUNT),
         strength,
     )

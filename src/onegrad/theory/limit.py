@@ -14,17 +14,21 @@ adds (η̃h_3ρ/c) Eσ''(rκ + √c z) to the coefficient B of the overlap θ.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from onegrad import activations
 from onegrad.activations import Activation
 from onegrad.arrays import Floats
-from onegrad.expectations import hermite_coefficients, second_moment
-from onegrad.validation import InvalidInput, NotConverged
+from onegrad.expectations import decays, hermite_coefficients, second_moment
+from onegrad.validation import InvalidInput, NotConverged, positive_numbers, shown
 
-NODES = 41
+REACH, STEP = 8.0, 0.05  # of the spike coordinate κ, in deviations
+MOST_NODES = 20_000
+LARGEST_RATE = 1e6
+SMALLEST_SLOPE = 1e-8
 TOLERANCE = 1e-11
 MOST_ITERATIONS = 2000
 
@@ -71,22 +75,25 @@ def maximal_rate_limit(
     step_ratio: float,
     rate: float,
     width_ratio: float,
-    sample_ratio: Sequence[float],
+    sample_ratio: Sequence[float] | float,
     ridge: float,
 ) -> Limit:
     """Return the errors in the limit n → ∞ at fixed m̃/n, k/n and m/n.
 
     `rate` is η̃ and `ridge` λ in that work's convention: in ours η = η̃k and λ/m.
     """
-    for name, value in (
-        ("step_ratio", step_ratio),
-        ("rate", rate),
-        ("width_ratio", width_ratio),
-        ("ridge", ridge),
-        *(("sample_ratio", s) for s in sample_ratio),
-    ):
-        if not np.isfinite(value) or value <= 0:
-            raise InvalidInput(f"{name}={value}: must be finite and greater than 0; raise it")
+    given = {
+        "step_ratio": step_ratio,
+        "rate": rate,
+        "width_ratio": width_ratio,
+        "ridge": ridge,
+        "sample_ratio": sample_ratio,
+    }
+    for name, value in given.items():
+        positive_numbers(name, value)
+    for name, text in (("activation", activation), ("target", target)):
+        if not isinstance(text, str):
+            raise InvalidInput(f"{name}={shown(text)}: must be a name; choose tanh")
     student = activations.get(activation)
     points = np.linspace(0.1, 6.0, 60)
     if np.max(np.abs(student(points) + student(-points))) > 1e-9:
@@ -95,7 +102,11 @@ def maximal_rate_limit(
             "choose tanh, erf or sin"
         )
     teacher = activations.get(target, field="target")
-    ratios = tuple(float(s) for s in sample_ratio)
+    if not decays(teacher, np.zeros(1), np.ones(1)):
+        raise InvalidInput(
+            f"target={target!r}: has no finite second moment; choose one that grows more slowly"
+        )
+    ratios = tuple(positive_numbers("sample_ratio", sample_ratio))
     versions = []
     for corrected in (False, True):
         functions = _conditional_functions(
@@ -107,7 +118,7 @@ def maximal_rate_limit(
 
 @dataclass(frozen=True)
 class _Functions:
-    """Functions of the spike coordinate κ on Gauss–Hermite nodes, with the nodes' weights."""
+    """Functions of the spike coordinate κ on nodes, with the nodes' weights."""
 
     weights: Floats
     mean: Floats  # μ_0
@@ -131,23 +142,43 @@ def _conditional_functions(
     spread = float(second_moment(derivative, zero, one)[0]) - h1**2
     g1 = hermite_coefficients(teacher, zero, one, order=1)[1, 0]
     g2 = float(second_moment(teacher, zero, one)[0])
+    if rate > LARGEST_RATE:
+        raise InvalidInput(f"rate={rate:g}: must be at most {LARGEST_RATE:g}; lower it")
     rho = np.sqrt(g1**2 + g2 / step_ratio)
     spike, bulk = rate * h1 * rho, 1 + rate**2 * g2 * spread / step_ratio
     gamma = g1 / rho
-    nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
-    means, deviations = spike * nodes, np.full(NODES, np.sqrt(bulk))
+    if abs(h1) < SMALLEST_SLOPE:
+        raise InvalidInput(
+            f"activation={student.name!r}: must have E[zσ(z)] ≠ 0, the step leaves no spike "
+            "otherwise; choose tanh, erf or sin"
+        )
+    nodes, weights = _spike_rule(spike / np.sqrt(bulk))
+    means, deviations = spike * nodes, np.full(len(nodes), np.sqrt(bulk))
     b = hermite_coefficients(student, means, deviations, order=2)
     slope = b[1] / np.sqrt(bulk)
     noise = np.maximum(second_moment(student, means, deviations) - b[0] ** 2 - b[1] ** 2, 0.0)
     overlap = nodes * slope
     if corrected:
         overlap = overlap + rate * h3 * rho / bulk * (np.sqrt(2) * b[2] / bulk)
-    label_deviation = np.full(NODES, np.sqrt(max(1 - gamma**2, 0.0)))
+    label_deviation = np.full(len(nodes), np.sqrt(max(1 - gamma**2, 0.0)))
     label = hermite_coefficients(teacher, gamma * nodes, label_deviation, order=1)
     power = second_moment(teacher, gamma * nodes, label_deviation)
     return _Functions(
         weights / weights.sum(), b[0], slope, noise, overlap, (label[0], label[1], power), bulk
     )
+
+
+def _spike_rule(steepness: float) -> tuple[Floats, Floats]:
+    """Return nodes and weights for κ ~ N(0, 1): as fine as functions of steepness·κ ask for."""
+    step = min(STEP, 0.4 / max(abs(steepness), 1e-300))
+    count = 2 * REACH / step
+    if not count <= MOST_NODES:
+        raise InvalidInput(
+            f"rate: makes a spike {abs(steepness):.3g} times as large as the bulk, too steep to "
+            "integrate over; lower it"
+        )
+    nodes = np.linspace(-REACH, REACH, int(count) + 1)
+    return nodes, np.exp(-(nodes**2) / 2)
 
 
 @dataclass
@@ -161,7 +192,7 @@ class _State:
     m: float = 0.0
     theta: float = 0.0
     psi: float = 0.0
-    names: tuple[str, ...] = field(default=("q1", "q2", "v1", "v2", "m", "theta", "psi"))
+    names: ClassVar[tuple[str, ...]] = ("q1", "q2", "v1", "v2", "m", "theta", "psi")
 
     def values(self) -> Floats:
         return np.array([getattr(self, name) for name in self.names])
@@ -198,13 +229,15 @@ def _solve(f: _Functions, width_ratio: float, sample_ratio: float, ridge: float)
         )
         residual = float(np.max(np.abs(new.values() - state.values()) / (1 + np.abs(new.values()))))
         state = new
+        if not np.isfinite(residual):
+            break
         if residual < TOLERANCE:
             error, variance = _error(f, state)
             return LimitErrors(
                 f.average(error), f.average(error / (1 + variance) ** 2), iteration, residual
             )
     raise NotConverged(
-        f"limit at sample ratio {sample_ratio}: residual {residual:.1e} after {MOST_ITERATIONS} "
+        f"limit at sample ratio {sample_ratio}: residual {residual:.1e} after {iteration} "
         "iterations; raise the ridge or lower the rate"
     )
 

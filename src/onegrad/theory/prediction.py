@@ -13,20 +13,20 @@ from typing import Literal
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.equivalents import Model
+from onegrad.equivalents import FeatureMap, Model
 from onegrad.instance import Instance, draw
 from onegrad.models import feature_map, resolve_models
 from onegrad.network import Layers
 from onegrad.population import population_moments
-from onegrad.problem import Problem
-from onegrad.resources import check_memory, run_jobs
+from onegrad.problem import Problem, require_problem
+from onegrad.resources import check_memory, check_mixture_memory, run_jobs
 from onegrad.results import Errors, collect
 from onegrad.sharing import Shared, first_layers
 from onegrad.theory.conditional import all_types, conditional_errors
 from onegrad.theory.ridge import RidgeErrors, ridge_errors
 from onegrad.theory.spectrum import Spectrum, Tridiagonal
 from onegrad.theory.structured import structured_spectrum
-from onegrad.validation import InvalidInput, whole_number
+from onegrad.validation import InvalidInput, positive_numbers, require_finite, shown, whole_number
 
 Progress = Callable[[int, int], None]
 Method = Literal["single", "conditional"]
@@ -73,12 +73,13 @@ def predict_curve(
     One reduction per draw and model serves all points. Width and step samples are those of
     `problem` and stay fixed along the curve.
     """
+    require_problem(problem)
+    if not np.ndim(samples) or not len(samples):
+        raise InvalidInput(f"samples={shown(samples)}: must be a list of numbers; add one")
     counts = tuple(whole_number("samples", m, least=1) for m in samples)
-    if not counts:
-        raise InvalidInput("samples=[]: must name at least one number of samples; add one")
     fixed = problem.replace(network__width=problem.width, step_samples=problem.step_size)
     if ridge is not None:
-        fixed = fixed.replace(ridge=tuple(ridge))
+        fixed = fixed.replace(ridge=tuple(positive_numbers("ridge", ridge)))
     return _predicted(fixed, models, counts, draws, seed, workers, progress)
 
 
@@ -92,10 +93,7 @@ def _predicted(
     progress: Progress | None,
     method: Method = "single",
 ) -> Errors:
-    whole_number("draws", draws, least=1)
-    whole_number("seed", seed, least=0)
-    whole_number("workers", workers, least=1)
-    check_memory(problem, [], workers=workers)
+    check_run(problem, draws=draws, seed=seed, workers=workers)
     models = resolve_models(problem, names, seed=seed)
     for model in models:
         if model.kind == "conditional":
@@ -104,7 +102,6 @@ def _predicted(
                 "choose network, hermite, linear or untrained"
             )
     _warn_of_what_is_not_covered(problem, models, seed=seed)
-    check_memory(problem, models, workers=workers)
     common = {"problem": problem, "models": models, "samples": samples, "method": method}
     jobs = [{**common, "seed": seed, "trial": t} for t in range(draws)]
     rows = []
@@ -113,6 +110,24 @@ def _predicted(
         if progress is not None:
             progress(len(rows), draws)
     return collect(problem, models, rows, seed=seed, samples=samples, predicted=True)
+
+
+def check_run(problem: Problem, *, draws: int, seed: int, workers: int) -> None:
+    """Raise InvalidInput for what no prediction can start from."""
+    require_problem(problem)
+    whole_number("draws", draws, least=1)
+    whole_number("seed", seed, least=0)
+    whole_number("workers", workers, least=1)
+    check_mixture_memory(problem)
+    check_memory(problem, [], workers=workers, theory=True)
+    with np.errstate(all="ignore"):
+        instance = draw(problem, seed=seed)
+    for gaussian in instance.mixture.components:
+        if gaussian.weight > 0 and not instance.teacher.has_finite_power(gaussian):
+            raise InvalidInput(
+                "teacher.link: has no finite second moment under the mixture; choose a link that "
+                "grows more slowly"
+            )
 
 
 def predict_draw(
@@ -126,17 +141,39 @@ def predict_draw(
     shared: Shared | None = None,
 ) -> dict[str, dict[str, Floats]]:
     """Return every model's predicted metrics for one draw, over (samples ×) penalties."""
+    # Overflow is not hidden: every result is checked for it at the end.
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        results = _predict_draw(
+            problem, models, samples=samples, method=method, seed=seed, trial=trial, shared=shared
+        )
+    for model in models:
+        require_finite(model.name, results[model.name])
+    return results
+
+
+def _predict_draw(
+    problem: Problem,
+    models: Sequence[Model],
+    *,
+    samples: tuple[int, ...] | None,
+    method: Method,
+    seed: int,
+    trial: int,
+    shared: Shared | None,
+) -> dict[str, dict[str, Floats]]:
     instance = draw(problem, seed=seed, trial=trial)
     layers, trained = first_layers(instance, shared)
     counts = (problem.samples,) if samples is None else samples
     results: dict[str, dict[str, Floats]] = {}
     known: dict[str, dict[str, Floats]] = {}
+    spectra = {}
+    if method == "single":
+        spectra = _held_spectra(models, instance, layers, trained, shared)
     for model in models:
         if model.key not in known:
             if method == "single":
-                spectrum = model_spectrum(model, instance, layers, trained)
                 found = ridge_errors(
-                    spectrum, samples=np.array(counts), ridge=np.array(problem.ridges)
+                    spectra[model.key], samples=np.array(counts), ridge=np.array(problem.ridges)
                 )
             else:
                 found = _conditional(model, instance, layers, trained)
@@ -155,8 +192,7 @@ def predict_draw(
 
 def _conditional(model: Model, instance: Instance, layers: Layers, trained: Floats) -> RidgeErrors:
     """Return the conditional theory's errors for every penalty, 1 × penalties."""
-    matrix = layers.first if model.first_layer == "initial" else trained
-    one = feature_map(model, instance, layers, trained)
+    matrix, one = _read_by(model, instance, layers, trained)
     types = all_types(instance, layers, matrix, one)
     found = [
         conditional_errors(types, samples=instance.problem.samples, ridge=ridge)
@@ -174,12 +210,6 @@ def _conditional(model: Model, instance: Instance, layers: Layers, trained: Floa
 
 def _warn_of_what_is_not_covered(problem: Problem, models: Sequence[Model], *, seed: int) -> None:
     instance = draw(problem, seed=seed)
-    for gaussian in instance.mixture.components:
-        if gaussian.weight > 0 and not np.isfinite(instance.teacher.second_moment(gaussian)):
-            raise InvalidInput(
-                "teacher.link: has no finite second moment under the mixture; choose a link that "
-                "grows more slowly"
-            )
     if instance.scales.strength >= 1 and any(m.kind == "hermite" for m in models):
         warnings.warn(
             f"strength={instance.scales.strength:.3g}: the Hermite theorem covers strengths below "
@@ -188,17 +218,60 @@ def _warn_of_what_is_not_covered(problem: Problem, models: Sequence[Model], *, s
         )
 
 
-def model_spectrum(
-    model: Model, instance: Instance, layers: Layers, trained: Floats, *, dense: bool = False
-) -> Spectrum:
-    """Return the model's reduced moments: n×n for wide networks where that holds, else k×k."""
+def model_spectra(
+    models: Sequence[Model],
+    instance: Instance,
+    layers: Layers,
+    trained: Floats,
+    *,
+    dense: bool = False,
+) -> dict[str, Spectrum]:
+    """Return every model's reduced moments by key: n×n for wide networks where that holds.
+
+    One way for all models of a draw, so that a gap between two never compares two approximations.
+    """
+    distinct = {model.key: model for model in models}
+    if not dense and trained.shape[0] > STRUCTURED_FROM * trained.shape[1]:
+        found = {}
+        for key, model in distinct.items():
+            matrix, one = _read_by(model, instance, layers, trained)
+            spectrum = structured_spectrum(instance.mixture, instance.teacher, matrix, one)
+            if spectrum is None:
+                break
+            found[key] = spectrum
+        else:
+            return found
+    found = {}
+    for key, model in distinct.items():
+        matrix, one = _read_by(model, instance, layers, trained)
+        moments = population_moments(instance.mixture, instance.teacher, matrix, one)
+        # The matrix is symmetric: its transpose is itself in Fortran order, without a copy.
+        reduced = Tridiagonal.reduce(moments.covariance.T, moments.label)
+        found[key] = Spectrum(reduced, moments.label_power)
+    return found
+
+
+def _read_by(
+    model: Model, instance: Instance, layers: Layers, trained: Floats
+) -> tuple[Floats, FeatureMap]:
+    """Return the first layer that the model reads, and what it does with it."""
     matrix = layers.first if model.first_layer == "initial" else trained
-    one = feature_map(model, instance, layers, trained)
-    mixture, teacher = instance.mixture, instance.teacher
-    if not dense and len(matrix) > STRUCTURED_FROM * mixture.dimension:
-        spectrum = structured_spectrum(mixture, teacher, matrix, one)
-        if spectrum is not None:
-            return spectrum
-    moments = population_moments(mixture, teacher, matrix, one)
-    # The matrix is symmetric: its transpose is itself in Fortran order, without a copy.
-    return Spectrum(Tridiagonal.reduce(moments.covariance.T, moments.label), moments.label_power)
+    return matrix, feature_map(model, instance, layers, trained)
+
+
+def _held_spectra(
+    models: Sequence[Model],
+    instance: Instance,
+    layers: Layers,
+    trained: Floats,
+    shared: Shared | None,
+) -> dict[str, Spectrum]:
+    """Return the spectra, kept for the next problem that differs in samples or penalty alone."""
+    if shared is None:
+        return model_spectra(models, instance, layers, trained)
+    problem = instance.problem
+    fixed = problem.replace(
+        samples=1, ridge=1.0, network__width=problem.width, step_samples=problem.step_size
+    )
+    key = (fixed.digest, instance.streams, tuple(model.key for model in models))
+    return shared.get("spectra", key, lambda: model_spectra(models, instance, layers, trained))

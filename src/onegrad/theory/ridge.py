@@ -15,7 +15,7 @@ import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.theory.spectrum import Spectrum
-from onegrad.validation import NotConverged
+from onegrad.validation import InvalidInput, NotConverged
 
 TOLERANCE = 1e-12
 MOST_ITERATIONS = 200
@@ -42,7 +42,9 @@ def effective_ridge(spectrum: Spectrum, samples: Floats, ridge: Floats) -> tuple
     m, lam = np.broadcast_arrays(np.asarray(samples, float), np.asarray(ridge, float))
     trace = float(spectrum.eigenvalues.sum()) + spectrum.extra * spectrum.level
     low, high = lam.copy(), lam + trace / m  # κ Tr Ω(Ω+κ)^{-1} ≤ Tr Ω
-    kappa = np.sqrt(low * high)
+    kappa = np.sqrt(low) * np.sqrt(high)
+    if not np.all(np.isfinite(high)):
+        raise InvalidInput("ridge: overflows with these features; lower it")
     for iteration in range(1, MOST_ITERATIONS + 1):
         first, _, third = spectrum.traces(kappa)
         value = kappa * (1 - first / m) - lam
@@ -50,10 +52,10 @@ def effective_ridge(spectrum: Spectrum, samples: Floats, ridge: Floats) -> tuple
         low, high = np.where(value < 0, kappa, low), np.where(value < 0, high, kappa)
         newton = kappa - value / slope
         inside = (newton > low) & (newton < high)
-        following = np.where(inside, newton, np.sqrt(low * high))
+        following = np.where(inside, newton, np.sqrt(low) * np.sqrt(high))
         change = np.max(np.abs(following / kappa - 1))
         kappa = following
-        if change < TOLERANCE:
+        if change < TOLERANCE or np.all(high - low <= TOLERANCE * low):
             return kappa, iteration
     raise NotConverged(
         f"effective ridge: changes by {change:.1e} after {MOST_ITERATIONS} iterations; "
@@ -67,7 +69,9 @@ def ridge_errors(spectrum: Spectrum, *, samples: Floats, ridge: Floats) -> Ridge
     kappa, iterations = effective_ridge(spectrum, m, lam)
     _, second, third = spectrum.traces(kappa)
     form, squared = spectrum.forms(kappa)
-    test = (spectrum.label_power - form - kappa * squared) / (1 - second / m)
+    # Zero up to rounding where nothing is left to explain.
+    bias = np.maximum(spectrum.label_power - form - kappa * squared, 0.0)
+    test = bias / (1 - second / m)
     train = (lam / kappa) ** 2 * test
     norm = squared + test / m * third
     return RidgeErrors(test, train, norm, 0.5 * train + 0.5 * lam * norm, kappa, iterations)

@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import eigvalsh_tridiagonal, solveh_banded
+from scipy.linalg import LinAlgError, eigvalsh_tridiagonal, solveh_banded
 from scipy.linalg.lapack import dormqr, dsytrd, dsytrd_lwork
 
 from onegrad.arrays import Floats
+from onegrad.validation import NotConverged, require_finite
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,7 @@ class Tridiagonal:
     def reduce(cls, matrix: Floats, vector: Floats) -> Tridiagonal:
         """Return the reduction of `matrix`, which is overwritten if it is in Fortran order."""
         size = len(matrix)
+        require_finite("the features", {"second moment": matrix, "correlation with y": vector})
         if size == 1:
             diagonal = matrix[0].copy()
             return cls(diagonal, np.zeros(0), vector.copy(), np.maximum(diagonal, 0.0))
@@ -41,10 +43,19 @@ class Tridiagonal:
 
     def forms(self, shift: float) -> tuple[float, float]:
         """Return vᵀ(M + shift)^{-1}v and vᵀ(M + shift)^{-2}v."""
+        if len(self.diagonal) == 1:
+            solved = self.vector / (self.diagonal + shift)
+            return float(self.vector @ solved), float(solved @ solved)
         bands = np.zeros((2, len(self.diagonal)))
         bands[0] = self.diagonal + shift
         bands[1, :-1] = self.beside
-        solved = solveh_banded(bands, self.vector, lower=True, check_finite=False)
+        try:
+            solved = solveh_banded(bands, self.vector, lower=True, check_finite=False)
+        except LinAlgError:
+            raise NotConverged(
+                f"moments: singular to rounding with effective ridge {shift:.1e}; raise the ridge, "
+                "or bring learning rate and spread nearer to 1"
+            ) from None
         return float(self.vector @ solved), float(solved @ solved)
 
 

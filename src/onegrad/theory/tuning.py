@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,12 +12,12 @@ import pandas as pd
 from onegrad.arrays import Floats
 from onegrad.instance import draw
 from onegrad.models import resolve_models
-from onegrad.problem import Problem
-from onegrad.resources import check_memory, run_jobs
+from onegrad.problem import Problem, require_problem
+from onegrad.resources import run_jobs
 from onegrad.sharing import first_layers
-from onegrad.theory.prediction import Progress, model_spectrum
+from onegrad.theory.prediction import Progress, check_run, model_spectra
 from onegrad.theory.ridge import ridge_errors
-from onegrad.validation import InvalidInput, whole_number
+from onegrad.validation import InvalidInput, shown, whole_number
 
 TUNABLE = ("ridge", "learning_rate", "width")
 RIDGES = np.logspace(-8, 2, 81)
@@ -58,10 +59,10 @@ class Tuned:
 
 def tune(
     problem: Problem,
-    over: Sequence[str] = ("ridge", "learning_rate"),
+    over: Sequence[str] | str = TUNABLE,
     *,
     budget: int | None = None,
-    draws: int = 2,
+    draws: int = 4,
     seed: int = 0,
     workers: int = 1,
     progress: Progress | None = None,
@@ -72,15 +73,28 @@ def tune(
     on a logarithmic grid that is refined around its best point; at each, one reduction gives the
     error for every penalty. The same draws serve all candidates.
     """
-    unknown = [name for name in over if name not in TUNABLE]
-    if unknown or not over:
-        raise InvalidInput(f"over={list(over)}: must name some of {', '.join(TUNABLE)}; correct it")
-    whole_number("draws", draws, least=1)
+    over = [over] if isinstance(over, str) else over
+    if not isinstance(over, Sequence) or not over or not set(over) <= set(TUNABLE):
+        raise InvalidInput(
+            f"over={shown(over)}: must name some of {', '.join(TUNABLE)}; correct it"
+        )
+    require_problem(problem)
     largest = whole_number("budget", problem.width if budget is None else budget, least=1)
-    check_memory(problem.replace(network__width=largest), [], workers=workers)
+    if "width" not in over and largest < problem.width:
+        raise InvalidInput(
+            f"budget={largest}: is below width={problem.width}, which is not tuned; add width to "
+            "over, or raise it"
+        )
+    if "ridge" not in over and len(problem.ridges) > 1:
+        raise InvalidInput(
+            f"ridge={list(problem.ridges)}: must be one number when it is not tuned; choose one"
+        )
+    widest = problem.replace(network__width=max(largest, problem.width))
+    check_run(widest, draws=draws, seed=seed, workers=workers)
     ridges = RIDGES if "ridge" in over else np.array(problem.ridges[:1])
     widths, rates = _first_grid(problem, over, largest)
     found: dict[tuple[int, float], Floats] = {}
+    truncated: dict[tuple[int, float], list[str]] = {}
     rounds = 1 + (REFINEMENTS if len(widths) > 1 or len(rates) > 1 else 0)
     for _ in range(rounds):
         todo = [
@@ -100,11 +114,30 @@ def tune(
             if progress is not None:
                 progress(len(curves), len(jobs))
         for index, point in enumerate(todo):
-            found[point] = np.array(curves[index * draws : (index + 1) * draws])
+            part = curves[index * draws : (index + 1) * draws]
+            found[point] = np.array([curve for curve, _ in part])
+            truncated[point] = [note for _, notes in part for note in notes]
         best = min(found, key=lambda point: float(found[point].mean(axis=0).min()))
-        widths = _around(best[0], widths, largest)
-        rates = _around(best[1], rates, np.inf)
-    return _result(problem, over, found, best, ridges, seed)
+        widths = _around(best[0], widths, 1.0, largest)
+        rates = _around(best[1], rates, 0.0, np.inf)
+    for note in dict.fromkeys(truncated[best]):
+        warnings.warn(note, stacklevel=2)
+    tuned = _result(problem, over, found, best, ridges, seed)
+    _warn_of_edges(tuned, problem, largest)
+    return tuned
+
+
+def _warn_of_edges(tuned: Tuned, problem: Problem, budget: int) -> None:
+    """Warn where the best value is the last one tried, so that a better one may lie beyond."""
+    tried = {"ridge": tuned.ridge_curve["ridge"], "learning_rate": tuned.curve["learning_rate"]}
+    for name, values in tried.items():
+        best = tuned.values.get(name)
+        if best is not None and len(values) > 1 and best in (values.min(), values.max()):
+            warnings.warn(
+                f"{name}={best:.3g}: lies at the edge of the searched range; better values may lie "
+                "beyond",
+                stacklevel=3,
+            )
 
 
 def _first_grid(
@@ -134,22 +167,30 @@ def candidate(problem: Problem, width: int, rate: float) -> Problem:
     )
 
 
-def ridge_curve(problem: Problem, *, ridges: Floats, seed: int, trial: int) -> Floats:
-    """Return the network's predicted test MSE for every penalty, in one draw."""
+def ridge_curve(
+    problem: Problem, *, ridges: Floats, seed: int, trial: int
+) -> tuple[Floats, list[str]]:
+    """Return the network's predicted test MSE for every penalty in one draw, and its warnings.
+
+    Of all candidates, only the best one's warnings matter to the user.
+    """
     instance = draw(problem, seed=seed, trial=trial)
     layers, trained = first_layers(instance)
     model = resolve_models(problem, ["network"], seed=seed)[0]
-    spectrum = model_spectrum(model, instance, layers, trained)
-    return ridge_errors(spectrum, samples=np.array([problem.samples]), ridge=ridges).test_mse[0]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        spectrum = model_spectra([model], instance, layers, trained)[model.key]
+    found = ridge_errors(spectrum, samples=np.array([problem.samples]), ridge=ridges)
+    return found.test_mse[0], [str(w.message) for w in caught]
 
 
-def _around(best: float, grid: list[float], largest: float) -> list[float]:
-    """Return five points around `best`, half as far apart as the grid was, within `largest`."""
+def _around(best: float, grid: list[float], least: float, largest: float) -> list[float]:
+    """Return five points around `best`, half as far apart as the grid was, within bounds."""
     if len(grid) == 1:
         return grid
     values = np.sort(np.asarray(grid, float))
     step = np.sqrt(values[1] / values[0]) if values[0] > 0 else 1.1
-    return [float(min(best * step**j, largest)) for j in (-2, -1, 0, 1, 2)]
+    return [float(max(min(best * step**j, largest), least)) for j in (-2, -1, 0, 1, 2)]
 
 
 def _result(

@@ -1,0 +1,66 @@
+"""The theory's commands, as a user calls them."""
+
+import json
+
+import numpy as np
+import pytest
+
+from conftest import onegrad
+
+SMALL = ["--dimension", "40", "--samples", "50", "--draws", "2"]
+LIMIT = ["--step-ratio", "20", "--width-ratio", "1", "--sample-ratio", "0.5,2"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "keys"),
+    [
+        (["predict", *SMALL, "--json"], {"models", "draws", "problem", "seed"}),
+        (["predict", *SMALL, "--width", "1", "--json"], {"models"}),
+        (["predict", *SMALL, "--method", "conditional", "--json"], {"models"}),
+        (["equivalence", *SMALL, "--degrees", "1,3", "--json"], {"gap", "theorem_degree"}),
+        (["tune", *SMALL, "--over", "ridge", "--json"], {"tuned", "ridge_curve"}),
+        (["limit", *LIMIT, "--rate", "3", "--ridge", "0.1", "--json"], {"published", "corrected"}),
+    ],
+)
+def test_theory_commands_print_one_json_object(arguments, keys):
+    result = onegrad(*arguments)
+    assert result.returncode == 0, result.stderr
+    assert keys <= json.loads(result.stdout).keys()
+
+
+def test_a_list_of_samples_gives_a_curve_and_says_what_stays_fixed():
+    result = onegrad("predict", "--dimension", "40", "--samples", "20,50", "--draws", "1", "--json")
+    found = json.loads(result.stdout)
+    assert found["axes"] == {"samples": [20, 50], "ridge": [1e-4]}
+    assert np.shape(found["models"]["network"]["test_mse"]["mean"]) == (2, 1)
+    assert "width=1000 and step_samples=1000 stay fixed" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["predict", *SMALL, "--ridge", "1e-300"], 1, "raise the ridge"),
+        (["predict", *SMALL, "--learning-rate", "1e200", "--spread", "1"], 2, "is not finite"),
+        (["predict", *SMALL, "--noise", "1e200"], 2, "is not finite"),
+        (["predict", "--samples", "inf,100"], 2, "whole numbers"),
+        (["predict", *SMALL, "--method", "magic"], 2, "single or conditional"),
+        (["predict", *SMALL, "--models", "conditional"], 2, "no theory of its own"),
+        (["predict", "--dimension", "2", "--samples", "9", "--method", "conditional"], 2, "single"),
+        (["predict", *SMALL, "--width", "60000"], 2, "memory="),
+        (["equivalence", *SMALL, "--degrees", "99"], 2, "from 0 to 20"),
+        (["equivalence", *SMALL, "--tolerance", "-1"], 2, "between 0 and 1"),
+        (["tune", *SMALL, "--over", "depth"], 2, "must name some of"),
+        (["tune", *SMALL, "--over", "ridge", "--budget", "10"], 2, "add width to over"),
+        (["tune", *SMALL, "--workers", "0"], 2, "workers=0"),
+        (["limit", *LIMIT, "--rate", "3", "--ridge", "0.1", "--activation", "relu"], 2, "odd"),
+        (["limit", *LIMIT, "--rate", "3", "--ridge", "1e-300"], 1, "raise the ridge"),
+        (["limit", *LIMIT, "--rate", "1e200", "--ridge", "1"], 2, "lower it"),
+    ],
+)
+def test_theory_commands_refuse_in_one_line(arguments, code, said):
+    result = onegrad(*arguments)
+    assert result.returncode == code
+    lines = [line for line in result.stderr.splitlines() if ": note: " not in line]
+    assert len(lines) == 1
+    assert said in lines[0]
+    assert result.stdout == ""
