@@ -204,15 +204,14 @@ def make_tasks(plan: Plan, workers: int) -> list[Task]:
         plan.missing, key=lambda job: (job.trial, job.verb, *places[job.problem.digest])
     )
     tasks: list[Task] = []
-    held, last = 0.0, None
+    held = 0.0
     for job in ordered:
         cost = seconds(job.problem, job.models, plan.rates, verb=job.verb)
-        here = (job.trial, job.verb)
-        if not tasks or here != last or held + cost > longest:
+        if not tasks or held + cost > longest:
             tasks.append(Task([]))
             held = 0.0
         tasks[-1].jobs.append(job)
-        held, last = held + cost, here
+        held += cost
     return tasks
 
 
