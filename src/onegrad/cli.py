@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from onegrad import __version__
+from onegrad.cli_figures import figures, reproduce
 from onegrad.cli_sweep import results, sweep
 from onegrad.cli_theory import equivalence, limit, predict, tune
 from onegrad.options import problem_options
@@ -94,7 +95,7 @@ def simulate(
         print_table(errors)
 
 
-for command in (predict, equivalence, tune, limit, sweep, results):
+for command in (predict, equivalence, tune, limit, sweep, results, reproduce, figures):
     cli.add_command(command)
 
 

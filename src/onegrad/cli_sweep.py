@@ -10,7 +10,6 @@ import click
 if TYPE_CHECKING:
     import pandas as pd
 
-    from onegrad.driver import Plan
     from onegrad.sweep_results import Results
 
 SHOWN_FAILURES = 5
@@ -41,7 +40,7 @@ def sweep(
     Every trial is stored when it is done: after a kill, start the same command again.
     """
     from onegrad.driver import plan_sweep, run_plan
-    from onegrad.report import SweepProgress
+    from onegrad.report import SweepProgress, announced
     from onegrad.resources import check_memory
     from onegrad.sweep import Sweep
     from onegrad.validation import whole_number
@@ -52,7 +51,7 @@ def sweep(
     if dask is None:
         for setting in plan.settings:
             check_memory(setting.problem, setting.models, workers=workers)
-    click.echo(f"onegrad: {_announced(plan, workers, dask)}", err=True)
+    click.echo(f"onegrad: {announced(plan, workers, dask)}", err=True)
     if only_plan:
         return
     with SweepProgress() as bar:
@@ -64,18 +63,6 @@ def sweep(
         )
     click.echo(f"{plan.total} trials are stored in {out}; onegrad results {out} shows them")
     _tell_failures(found, out)
-
-
-def _announced(plan: Plan, workers: int, dask: str | None) -> str:
-    from onegrad.report import duration
-
-    where = f"{workers} worker{'s' if workers > 1 else ''}" if dask is None else "one Dask worker"
-    share = plan.seconds / (workers if dask is None else 1)
-    known = f", {plan.stored} stored already" if plan.stored else ""
-    return (
-        f"{plan.total} trials in {len(plan.settings)} settings{known}; about {duration(share)} on "
-        f"{where}, peak memory about {plan.bytes / 1e9:.2g} GB per worker"
-    )
 
 
 def _tell_failures(found: Results, out: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,15 +29,14 @@ class SweepInterrupted(KeyboardInterrupt):
 
 @dataclass(frozen=True)
 class Plan:
-    """What a sweep asks for and what is still missing in the folder.
+    """What sweeps ask for and what is still missing in the folder.
 
     `seconds` is the estimated time of the missing trials on one core, `bytes` the estimated peak
     memory of the largest trial.
     """
 
-    sweep: Sweep
+    sweeps: tuple[tuple[Sweep, tuple[Setting, ...]], ...]
     directory: Path
-    settings: tuple[Setting, ...]
     missing: tuple[Job, ...]
     total: int
     failed: int
@@ -45,6 +44,11 @@ class Plan:
     bytes: float
     contents: Contents
     rates: Rates
+
+    @property
+    def settings(self) -> list[Setting]:
+        """The settings of all sweeps."""
+        return [setting for _, settings in self.sweeps for setting in settings]
 
     @property
     def stored(self) -> int:
@@ -63,15 +67,24 @@ class Progress:
 
 def plan_sweep(sweep: Sweep, directory: str | Path, *, retry_failed: bool = False) -> Plan:
     """Return the plan of a sweep into a folder; nothing is written but a missing folder."""
+    return plan_sweeps([sweep], directory, retry_failed=retry_failed)
+
+
+def plan_sweeps(
+    sweeps: Sequence[Sweep], directory: str | Path, *, retry_failed: bool = False
+) -> Plan:
+    """Return one plan of several sweeps into a folder; what they have in common is run once."""
     folder = Path(directory)
-    settings = tuple(sweep.settings())
+    expanded = tuple((sweep, tuple(sweep.settings())) for sweep in sweeps)
     prepare(folder)
     contents = read(folder)
     missing, total, failed = [], 0, 0
-    for setting in settings:
-        for job in _jobs(sweep, setting):
-            total += 1
-            keys = {model: job.key(model) for model in job.models}
+    asked: set[str] = set()
+    for sweep, settings in expanded:
+        for job in (job for setting in settings for job in _jobs(sweep, setting)):
+            keys = {m: key for m in job.models if (key := job.key(m)) not in asked}
+            asked.update(keys.values())
+            total += bool(keys)
             lost = [m for m, key in keys.items() if _is_failed(contents, key)]
             failed += bool(lost)
             wanted = [
@@ -83,10 +96,10 @@ def plan_sweep(sweep: Sweep, directory: str | Path, *, retry_failed: bool = Fals
                 missing.append(replace(job, models=tuple(wanted)))
     rates = measure_rates()
     spent = sum(seconds(job.problem, job.models, rates, verb=job.verb) for job in missing)
-    needed = max((peak_bytes(s.problem, s.models) for s in settings), default=0.0)
-    return Plan(
-        sweep, folder, settings, tuple(missing), total, failed, spent, needed, contents, rates
+    needed = max(
+        (peak_bytes(s.problem, s.models) for _, settings in expanded for s in settings), default=0.0
     )
+    return Plan(expanded, folder, tuple(missing), total, failed, spent, needed, contents, rates)
 
 
 def _is_failed(contents: Contents, key: str) -> bool:
@@ -139,9 +152,10 @@ def run_plan(
     if dask is None:
         for setting in plan.settings:
             check_memory(setting.problem, setting.models, workers=workers)
-    _keep_sweep(plan)
+    _keep_sweeps(plan)
     with Writer(plan.directory) as writer:
-        new = [s for s in _setting_records(plan) if s not in plan.contents.settings]
+        held = {digest(setting) for setting in plan.contents.settings}
+        new = [s for s in _setting_records(plan) if digest(s) not in held]
         if new:
             writer.append(new)
         if plan.missing:
@@ -225,11 +239,10 @@ def _place(setting: Setting) -> tuple[Any, ...]:
 
 def _setting_records(plan: Plan) -> list[dict[str, Any]]:
     """Return what the results need to know of each setting."""
-    sweep, mark = plan.sweep, plan.sweep.digest
     return [
         {
             "kind": "setting",
-            "sweep": mark,
+            "sweep": sweep.digest,
             "coordinates": {n: _plain(v) for n, v in setting.coordinates.items()},
             "problem": setting.problem.digest,
             "fields": setting.problem.to_dict(),
@@ -239,7 +252,8 @@ def _setting_records(plan: Plan) -> list[dict[str, Any]]:
             "numerics": NUMERICS,
             "functions": registered_functions(setting.problem),
         }
-        for setting in plan.settings
+        for sweep, settings in plan.sweeps
+        for setting in settings
     ]
 
 
@@ -247,8 +261,9 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, int | float | str | bool) else str(value)
 
 
-def _keep_sweep(plan: Plan) -> None:
-    """Keep the sweep beside its rows as a TOML file; an equal one is left alone."""
-    path = plan.directory / f"sweep-{plan.sweep.digest[:12]}.toml"
-    if not path.exists():
-        plan.sweep.save(path)
+def _keep_sweeps(plan: Plan) -> None:
+    """Keep the sweeps beside their rows as TOML files; an equal one is left alone."""
+    for sweep, _ in plan.sweeps:
+        path = plan.directory / f"sweep-{sweep.digest[:12]}.toml"
+        if not path.exists():
+            sweep.save(path)

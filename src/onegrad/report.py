@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from onegrad.driver import Plan
 from onegrad.results import Errors
 
 _TITLES = {
@@ -111,6 +112,17 @@ def duration(seconds: float) -> str:
     if seconds < 6000:
         return f"{seconds / 60:.0f} min"
     return f"{seconds / 3600:.1f} h"
+
+
+def announced(plan: Plan, workers: int, dask: str | None = None) -> str:
+    """Return what a run will take: trials, time and memory."""
+    where = f"{workers} worker{'s' if workers > 1 else ''}" if dask is None else "one Dask worker"
+    share = plan.seconds / (workers if dask is None else 1)
+    known = f", {plan.stored} stored already" if plan.stored else ""
+    return (
+        f"{plan.total} trials in {len(plan.settings)} settings{known}; about {duration(share)} on "
+        f"{where}, peak memory about {plan.bytes / 1e9:.2g} GB per worker"
+    )
 
 
 def print_results(frame: pd.DataFrame, axes: list[str], *, metric: str = "test_mse") -> None:

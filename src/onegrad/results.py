@@ -73,10 +73,7 @@ class Errors:
             return None
         values = self._values(metric)
         network = values[:, [names.index("network")]]
-        scale = network.mean(axis=0)
-        scale = np.where(scale == 0, np.nan, scale)  # no relative gap to an error of zero
-        gap = (values - network).mean(axis=0) / scale
-        return Estimate(gap, _standard_error(values - (1 + gap) * network) / np.abs(scale))
+        return paired_gap(values, network)
 
     def _values(self, metric: str) -> Floats:
         if metric not in self.metrics:
@@ -157,6 +154,14 @@ def collect(
         for metric in present
     }
     return Errors(problem, seed, tuple(models), metrics, samples, predicted)
+
+
+def paired_gap(values: Floats, network: Floats) -> Estimate:
+    """Return the relative gap of means over trials (axis 0), with the error of the paired ratio."""
+    scale = network.mean(axis=0)
+    scale = np.where(scale == 0, np.nan, scale)  # no relative gap to an error of zero
+    gap = (values - network).mean(axis=0) / scale
+    return Estimate(gap, _standard_error(values - (1 + gap) * network) / np.abs(scale))
 
 
 def _standard_error(values: Floats) -> Floats:

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from onegrad.results import paired_gap
 from onegrad.store import Contents, read
+from onegrad.sweep import Sweep
 from onegrad.validation import InvalidInput, shown
 
 if TYPE_CHECKING:
@@ -111,6 +113,29 @@ class Results:
             lines.append([*where, *last])
         columns = [*self.axes, "verb", "model", "trial", "error", "traceback"]
         return pd.DataFrame(lines, columns=columns)
+
+    def of(self, sweep: Sweep) -> Results:
+        """Return the results of one of the folder's sweeps alone."""
+        mark = sweep.digest
+        mine = [s for s in self.contents.settings if s["sweep"] == mark]
+        known = {s["problem"] for s in mine}
+        rows = {k: r for k, r in self.contents.rows.items() if r["problem"] in known}
+        return Results(self.directory, Contents(mine, rows))
+
+    def gaps(self, metric: str = "test_mse") -> pd.DataFrame:
+        """Return each model's gap to the network of the same verb, paired over trials."""
+        mine = self.trials[self.trials["metric"] == metric]
+        keys = [*self.axes, "verb", "method", "seed", "ridge"]
+        lines = []
+        for where, group in mine.groupby(keys, sort=False, dropna=False):
+            table = group.pivot(index="trial", columns="model", values="value")
+            if "network" not in table:
+                continue
+            for model in (name for name in table if name != "network"):
+                both = table[["network", model]].dropna().to_numpy(float)
+                gap = paired_gap(both[:, 1], both[:, 0])
+                lines.append((*where, model, float(gap.mean), float(gap.stderr), len(both)))
+        return pd.DataFrame(lines, columns=[*keys, "model", "gap", "stderr", "count"])
 
     def to_xarray(self) -> xarray.Dataset:
         """Return mean, stderr and count by axis, verb, model, ridge and metric.

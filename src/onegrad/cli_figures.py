@@ -1,0 +1,71 @@
+"""Commands of the figures: reproduce draws them, figures lists them."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command()
+@click.argument("panels", nargs=-1, metavar="[PANEL …]")
+@click.option("--scale", default="quick", show_default=True, help="quick, or paper: as published.")
+@click.option("--out", default="figures", show_default=True, metavar="DIR")
+@click.option("--workers", type=int, help="Processes, one BLAS thread each.  [default: all cores]")
+@click.option(
+    "--redraw",
+    default="all",
+    show_default=True,
+    help="Per trial: all, or published for what the paper redrew.",
+)
+@click.option("--seed", type=int, default=0, show_default=True)
+def reproduce(
+    panels: tuple[str, ...], scale: str, out: str, workers: int | None, redraw: str, seed: int
+) -> None:
+    """Draw the paper's panels, all when none is named: tables, pictures and DIR/report.html.
+
+    After a kill, start the same command again: what is stored is not computed twice.
+    """
+    from joblib import cpu_count
+
+    from onegrad.figures.reproduce import plan_reproduction
+    from onegrad.figures.reproduce import reproduce as run
+    from onegrad.report import SweepProgress, announced
+    from onegrad.validation import whole_number
+
+    count = cpu_count() if workers is None else whole_number("workers", workers, least=1)
+    task = plan_reproduction(panels, scale=scale, out=out, redraw=redraw, seed=seed)
+    click.echo(f"onegrad: {announced(task.plan, count)}", err=True)
+    with SweepProgress() as bar:
+        report = run(
+            task,
+            workers=count,
+            progress=lambda p: bar.update(p.done, p.goal, p.failed),
+        )
+    names = " ".join(panel.name for panel in task.panels)
+    click.echo(f"drew {names} in {out}; open {report}")
+
+
+@click.command()
+def figures() -> None:
+    """List the panels with caption, settings and estimated time on one core."""
+    from rich.table import Table
+
+    from onegrad.cost import measure_rates
+    from onegrad.figures.registry import PANELS, STUDIES
+    from onegrad.figures.reproduce import estimated_seconds
+    from onegrad.report import duration, print_rich
+
+    rates = measure_rates()
+    table = Table(
+        "panel",
+        "caption",
+        "paper: settings x trials",
+        "quick",
+        "paper",
+        caption="times on one core; panels with the same rows share them",
+    )
+    for panel in PANELS.values():
+        sweep = STUDIES[panel.study].sweep("paper")
+        count = f"{len(sweep.settings())} x {sweep.trials if 'simulate' in sweep.verbs else 0}"
+        times = [duration(estimated_seconds(panel, s, rates)) for s in ("quick", "paper")]
+        table.add_row(panel.name, panel.caption, count, *times)
+    print_rich(table)

@@ -1,0 +1,133 @@
+"""`reproduce`: run the sweeps of panels, then write tables, pictures and the report."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from onegrad.cost import Rates, measure_rates, seconds
+from onegrad.driver import Plan, Progress, plan_sweeps, run_plan
+from onegrad.figures.page import write_report
+from onegrad.figures.registry import STUDIES, chosen_panels
+from onegrad.figures.study import SCALES, Panel, Scale
+from onegrad.figures.tables import deviations, panel_table
+from onegrad.jobs import versions
+from onegrad.problem_file import replace_file
+from onegrad.sweep import Sweep
+from onegrad.sweep_results import Results
+from onegrad.validation import Failure, InvalidInput, whole_number
+
+STORE = "sweeps"  # the folder of rows inside the output folder
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """Panels at a scale, and the plan of their sweeps."""
+
+    panels: tuple[Panel, ...]
+    scale: Scale
+    redraw: str
+    seed: int
+    directory: Path
+    plan: Plan
+
+    def sweep(self, panel: Panel) -> Sweep:
+        """Return the sweep whose rows the panel shows."""
+        study = STUDIES[panel.study]
+        return study.sweep(self.scale, published_redraw=self.redraw == "published", seed=self.seed)
+
+
+def plan_reproduction(
+    panels: Sequence[str] = (),
+    *,
+    scale: str = "quick",
+    out: str | Path = "figures",
+    redraw: str = "all",
+    seed: int = 0,
+) -> Reproduction:
+    """Return what must be run for these panels, all of them when none is named."""
+    if scale not in SCALES:
+        raise InvalidInput(f"scale={scale!r}: must be one of {', '.join(SCALES)}; choose one")
+    if redraw not in ("all", "published"):
+        raise InvalidInput(f"redraw={redraw!r}: must be all or published; choose one")
+    whole_number("seed", seed, least=0)
+    chosen = tuple(chosen_panels(panels))
+    studies = dict.fromkeys(panel.study for panel in chosen)
+    sweeps = [
+        STUDIES[name].sweep(scale, published_redraw=redraw == "published", seed=seed)
+        for name in studies
+    ]
+    folder = Path(out)
+    plan = plan_sweeps(sweeps, folder / STORE)
+    return Reproduction(chosen, scale, redraw, seed, folder, plan)
+
+
+def reproduce(
+    task: Reproduction,
+    *,
+    workers: int = 1,
+    progress: Callable[[Progress], None] | None = None,
+    drawn: Callable[[str], None] | None = None,
+) -> Path:
+    """Return the path of the report after running what is missing and drawing every panel."""
+    results = run_plan(task.plan, workers=workers, progress=progress)
+    if results.contents.failed:
+        raise Failure(
+            f"{len(results.contents.failed)} trials failed; onegrad results "
+            f"{task.directory / STORE} tells which"
+        )
+    for panel in task.panels:
+        write_panel(task, panel, results.of(task.sweep(panel)))
+        if drawn is not None:
+            drawn(panel.name)
+    return write_report(task.directory)
+
+
+def write_panel(task: Reproduction, panel: Panel, results: Results) -> None:
+    """Write PANEL.csv, PANEL.png, PANEL.pdf, and what the report says of it as PANEL.json."""
+    from onegrad.figures.plot import draw, save
+
+    table = panel_table(panel, results)
+    problem = task.sweep(panel).problem
+    comparable = task.scale == "paper"
+    figure = draw(panel, table, show_published=comparable)
+    replace_file(task.directory / f"{panel.name}.csv", lambda p: table.to_csv(p, index=False))
+    for kind in ("png", "pdf"):
+        place = task.directory / f"{panel.name}.{kind}"
+        replace_file(place, functools.partial(save, figure, kind=kind))
+    found = deviations(panel, table, results)
+    if not comparable:
+        found = [d for d in found if "published" not in d.name]
+    redraw = "" if task.redraw == "all" else f" --redraw {task.redraw}"
+    seed = "" if task.seed == 0 else f" --seed {task.seed}"
+    about = {
+        "panel": panel.name,
+        "caption": panel.caption,
+        "shows": panel.shows,
+        "ours": panel.ours,
+        "scale": task.scale,
+        "settings": f"n = {problem.dimension}, m = {problem.samples}",
+        "trials": int(table["trials"].max()),
+        "deviations": [asdict(d) for d in found],
+        "command": f"onegrad reproduce {panel.name} --scale {task.scale}{redraw}{seed}",
+        "seed": task.seed,
+        "redraw": task.redraw,
+        "versions": versions(),
+    }
+    text = json.dumps(about, indent=1, ensure_ascii=False)
+    replace_file(task.directory / f"{panel.name}.json", lambda p: p.write_text(text, "utf-8"))
+
+
+def estimated_seconds(panel: Panel, scale: Scale, rates: Rates | None = None) -> float:
+    """Return about how long the panel's sweep takes on one core."""
+    measured = measure_rates() if rates is None else rates
+    sweep = STUDIES[panel.study].sweep(scale)
+    counts = {"simulate": sweep.trials, "predict": sweep.draws}
+    return sum(
+        counts[verb] * seconds(setting.problem, setting.models, measured, verb=verb)
+        for setting in sweep.settings()
+        for verb in sweep.verbs
+    )

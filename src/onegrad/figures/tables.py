@@ -1,0 +1,180 @@
+"""A panel's table from its rows, with the published values beside ours, and what they differ by."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from importlib import resources
+
+import numpy as np
+import pandas as pd
+
+from onegrad.figures.study import Panel
+from onegrad.results import METRICS
+from onegrad.sweep_results import Results
+
+COLUMNS = [
+    "panel",
+    "metric",
+    "activation",
+    "model",
+    "x_name",
+    "x",
+    "value",
+    "stderr",
+    "trials",
+    "published",
+]
+SUFFICIENT_GAP = 0.02
+LARGEST_LINEAR_GAP = 100.0
+NEGLIGIBLE = 1e-3  # of a panel's largest value: relative deviations of less say nothing
+_SOURCES = {"half_test_mse": ("test_mse", 0.5), **{name: (name, 1.0) for name in METRICS}}
+
+
+def panel_table(panel: Panel, results: Results) -> pd.DataFrame:
+    """Return the panel's table; predictions are the models named …_theory.
+
+    Maps and curves told apart by a second axis have columns y_name and y as well.
+    """
+    if panel.kind in ("linear_map", "degree_map", "gaps"):
+        found = _gap_table(panel, results)
+    else:
+        metric, factor = _SOURCES[panel.metric]
+        frame = results.to_frame()
+        found = frame[frame["metric"] == metric].copy()
+        found["value"], found["stderr"] = factor * found["mean"], factor * found["stderr"]
+    theory = found["verb"] == "predict"
+    found["model"] = found["model"].where(~theory, found["model"] + "_theory")
+    if panel.kind == "map":
+        found = found[found["model"].str.startswith("network")]
+    fields = results.contents.settings[0]["fields"]
+    activation = "network.activation"
+    if activation not in found:
+        found[activation] = fields["network"]["activation"]
+    table = pd.DataFrame(
+        {
+            "panel": panel.name,
+            "metric": panel.metric,
+            "activation": found[activation],
+            "model": found["model"],
+            "x_name": panel.x.name,
+            "x": found[panel.x.path],
+            "value": found["value"],
+            "stderr": found["stderr"],
+            "trials": found["count"],
+        }
+    )
+    table["published"] = _published_values(panel, table)
+    if panel.y is not None:
+        table["y_name"], table["y"] = panel.y.name, found[panel.y.path]
+    return table.reset_index(drop=True)
+
+
+def _gap_table(panel: Panel, results: Results) -> pd.DataFrame:
+    """Return relative gaps to the network in the form that the panel shows."""
+    gaps = results.gaps()
+    if panel.kind == "linear_map":
+        gaps = gaps[gaps["model"] == "linear"].copy()
+        gaps["value"] = np.minimum(100 * gaps["gap"].abs(), LARGEST_LINEAR_GAP)
+        gaps["stderr"] *= 100
+        return gaps
+    gaps["value"] = gaps["gap"].abs()
+    if panel.kind == "gaps":
+        return gaps
+    assert panel.y is not None
+    lines = []
+    for (x, y), group in gaps.groupby([panel.x.path, panel.y.path], sort=False):
+        degrees = group["model"].str.removeprefix("hermite:").astype(int)
+        enough = degrees[group["value"] <= SUFFICIENT_GAP]
+        smallest = float(enough.min()) if len(enough) else np.nan
+        lines.append((x, y, "predict", "smallest_degree", smallest, np.nan, group["count"].max()))
+    columns = [panel.x.path, panel.y.path, "verb", "model", "value", "stderr", "count"]
+    return pd.DataFrame(lines, columns=columns)
+
+
+@functools.cache
+def published() -> pd.DataFrame:
+    """Return the values read off the published plots, with their uncertainty."""
+    with resources.files("onegrad.figures").joinpath("published.csv").open() as file:
+        return pd.read_csv(file, dtype={"panel": str})
+
+
+def _published_values(panel: Panel, table: pd.DataFrame) -> pd.Series:
+    """Return the published value of every line, NaN where there is none."""
+    if not panel.published:
+        return pd.Series(np.nan, index=table.index)
+    mine = table.assign(place=table["x"].astype(float).round(5))
+    theirs = published().assign(place=lambda p: p["x"].round(5)).rename(columns={"value": "theirs"})
+    keys = ["panel", "metric", "activation", "model", "place"]
+    merged = mine[keys].merge(theirs[[*keys, "theirs"]], on=keys, how="left")
+    return pd.Series(merged["theirs"].to_numpy(), index=table.index)
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """The largest and the mean absolute relative deviation between two columns of a panel.
+
+    `stderr` is that of the largest one; `beyond` counts points that differ by more than 3 % and by
+    more than four standard errors.
+    """
+
+    name: str
+    largest: float
+    stderr: float
+    where: str
+    mean: float
+    points: int
+    beyond: int
+
+
+def deviations(panel: Panel, table: pd.DataFrame, results: Results) -> list[Deviation]:
+    """Return network–Hermite, simulation–theory and ours–published, where a panel has them."""
+    found = []
+    if panel.kind == "curves" and {"network", "hermite"} <= set(table["model"]):
+        metric, _ = _SOURCES[panel.metric]
+        gaps = results.gaps(metric)
+        gaps = gaps[(gaps["verb"] == "simulate") & (gaps["model"] == "hermite")].copy()
+        gaps["x"], gaps["activation"] = gaps[panel.x.path], gaps["network.activation"]
+        network = table[table["model"] == "network"]
+        merged = gaps.merge(network[["x", "activation", "value"]], on=["x", "activation"])
+        found.append(_summary("Hermite model against network", merged, merged["gap"]))
+    if panel.kind in ("curves", "map"):
+        found += _against_theory(table)
+    if table["published"].notna().any():
+        both = table[table["published"].notna()].copy()
+        ratio = both["value"] / both["published"] - 1
+        both["stderr"] /= both["published"]
+        found.append(_summary("ours against published", both, ratio))
+    return found
+
+
+def _against_theory(table: pd.DataFrame) -> list[Deviation]:
+    keys = [name for name in ("activation", "x", "y") if name in table]
+    found = []
+    for model in ("network", "hermite"):
+        simulated = table[table["model"] == model]
+        theory = table[table["model"] == f"{model}_theory"]
+        if simulated.empty or theory.empty:
+            continue
+        both = simulated.merge(theory, on=keys, suffixes=("", "_theory"))
+        ratio = both["value_theory"] / both["value"] - 1
+        both["stderr"] = np.hypot(both["stderr"], both["stderr_theory"].fillna(0)) / both["value"]
+        found.append(_summary(f"theory against simulation, {model}", both, ratio))
+    return found
+
+
+def _summary(name: str, lines: pd.DataFrame, ratio: pd.Series) -> Deviation:
+    kept = lines["value"] > NEGLIGIBLE * lines["value"].max()
+    lines, size = lines[kept], ratio[kept].to_numpy(float)
+    stderr = lines["stderr"].to_numpy(float)
+    worst = int(np.argmax(np.abs(size)))
+    line = lines.iloc[worst]
+    return Deviation(
+        name,
+        float(size[worst]),
+        float(stderr[worst]),
+        f"{line['activation']}, {line['x']:g}",
+        float(np.mean(np.abs(size))),
+        len(size),
+        int(np.sum(np.abs(size) > 0.03 + 4 * np.nan_to_num(stderr))),
+    )
