@@ -124,18 +124,27 @@ class Results:
 
     def gaps(self, metric: str = "test_mse") -> pd.DataFrame:
         """Return each model's gap to the network of the same verb, paired over trials."""
+        return self._paired(metric, "model", "network", ["verb", "method"])
+
+    def theory_gaps(self, metric: str = "test_mse") -> pd.DataFrame:
+        """Return the gap of prediction to simulation for each model, paired over common trials."""
+        found = self._paired(metric, "verb", "simulate", ["model"])
+        return found.drop(columns="verb")
+
+    def _paired(self, metric: str, over: str, reference: str, others: list[str]) -> pd.DataFrame:
+        """Return gaps between values of the column `over` and its value `reference`."""
         mine = self.trials[self.trials["metric"] == metric]
-        keys = [*self.axes, "verb", "method", "seed", "ridge"]
+        keys = [*self.axes, *others, "seed", *(["ridge"] if "ridge" not in self.axes else [])]
         lines = []
         for where, group in mine.groupby(keys, sort=False, dropna=False):
-            table = group.pivot(index="trial", columns="model", values="value")
-            if "network" not in table:
+            table = group.pivot(index="trial", columns=over, values="value")
+            if reference not in table:
                 continue
-            for model in (name for name in table if name != "network"):
-                both = table[["network", model]].dropna().to_numpy(float)
+            for name in (name for name in table if name != reference):
+                both = table[[reference, name]].dropna().to_numpy(float)
                 gap = paired_gap(both[:, 1], both[:, 0])
-                lines.append((*where, model, float(gap.mean), float(gap.stderr), len(both)))
-        return pd.DataFrame(lines, columns=[*keys, "model", "gap", "stderr", "count"])
+                lines.append((*where, name, float(gap.mean), float(gap.stderr), len(both)))
+        return pd.DataFrame(lines, columns=[*keys, over, "gap", "stderr", "count"])
 
     def to_xarray(self) -> xarray.Dataset:
         """Return mean, stderr and count by axis, verb, model, ridge and metric.

@@ -46,8 +46,9 @@ def page(panels: list[tuple[dict[str, Any], Path]]) -> str:
 <h1>One gradient step on structured mixtures: the figures, reproduced</h1>
 <p>Networks trained here (markers with standard errors), their Hermite models (lines) and theory
 that trains nothing (thin lines), after Demir &amp; Dogan, ICLR 2025. Panels named with a word are
-ours. A deviation is relative; a point counts as apart when it differs by more than 3 % plus four standard
-errors. Points below a thousandth of a panel's largest value are left out of deviations.</p>
+ours. A deviation is relative; a point counts as apart when it differs by more than 3 % plus four
+standard errors. Theory is compared on the trials whose first layers it saw. Points below a
+thousandth of a panel's largest value are left out of deviations.</p>
 <table><tr><th>panel</th><th>scale</th><th>comparison</th><th>largest</th><th>mean</th>
 <th>points apart</th></tr>
 {rows}

@@ -10,6 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import BoundaryNorm, ListedColormap, LogNorm
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from onegrad.arrays import Floats
 from onegrad.figures.study import Panel
@@ -22,6 +23,7 @@ VALUE_LABELS = {
     "gap": "|gap to network| / network",
 }
 DPI = 160
+PUBLISHED = "#444444"
 DEGREE_COLOURS = ["#f7f7f7", "#d9d9d9", "#bdbdbd", "#6baed6", "#2171b5", "#08306b"]
 
 
@@ -31,19 +33,17 @@ def draw(panel: Panel, table: pd.DataFrame, *, show_published: bool = False) -> 
         return _draw_maps(panel, table)
     if panel.kind == "degree_map":
         return _draw_degrees(panel, table)
-    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+    figure = Figure(figsize=(6.6, 4.0), layout="constrained")
     axes = figure.add_subplot()
-    _draw_curves(axes, panel, table, show_published=show_published)
+    handles = _draw_curves(axes, panel, table, show_published=show_published)
     axes.set_xlabel(panel.x.label)
     axes.set_ylabel(VALUE_LABELS[panel.metric])
     if panel.x.log:
         axes.set_xscale("log")
     if panel.log_value:
         axes.set_yscale("log")
-    else:
-        axes.set_ylim(bottom=0)
     axes.grid(alpha=0.25, linewidth=0.6)
-    figure.legend(loc="outside right upper", frameon=False, fontsize="small")
+    figure.legend(handles=handles, loc="outside right upper", frameon=False, fontsize="small")
     axes.set_title(panel.name, loc="left", fontweight="bold")
     return figure
 
@@ -54,47 +54,63 @@ def save(figure: Figure, path: Path, *, kind: str) -> None:
     figure.savefig(path, format=kind, dpi=DPI, metadata=dict.fromkeys(stamps))
 
 
-def _draw_curves(axes: Axes, panel: Panel, table: pd.DataFrame, *, show_published: bool) -> None:
-    split = _series(panel, table)
-    for (label, group), (colour, marker) in zip(split, STYLES, strict=False):
+def _draw_curves(
+    axes: Axes, panel: Panel, table: pd.DataFrame, *, show_published: bool
+) -> list[Line2D]:
+    """Draw every curve and return the legend: colours for series, grey for kinds of lines."""
+    handles = []
+    for (label, group), (colour, marker) in zip(_series(panel, table), STYLES, strict=False):
         for model, lines in group.groupby("model", sort=False):
             ordered = lines.sort_values("x")
             x, value = ordered["x"].to_numpy(float), ordered["value"].to_numpy(float)
-            named = f"{label}, {_model_name(str(model))}"
-            if panel.kind == "gaps" or not str(model).endswith("_theory"):
-                style: dict[str, Any] = {"color": colour, "label": named}
-                if model == "network" or panel.kind == "gaps":
-                    stderr = ordered["stderr"].to_numpy(float)
-                    line = "-" if panel.kind == "gaps" else "none"
-                    axes.errorbar(
-                        x, value, stderr, marker=marker, ms=5, capsize=2, ls=line, **style
-                    )
-                else:
-                    axes.plot(x, value, lw=1.8, **style)
+            look = _look(panel, str(model))
+            if look["marker"]:
+                error = ordered["stderr"].to_numpy(float)
+                axes.errorbar(
+                    x, value, error, color=colour, capsize=2, ms=5, **{**look, "marker": marker}
+                )
             else:
-                dashes = ":" if str(model).startswith("network") else "--"
-                axes.plot(x, value, color=colour, lw=0.9, ls=dashes, label=named)
+                axes.plot(x, value, color=colour, **look)
         theirs = group[(group["model"] == "network") & group["published"].notna()]
-        if show_published and not theirs.empty:
-            named = f"{label}, paper"
-            axes.plot(theirs["x"], theirs["published"], "x", color="#777777", ms=5, label=named)
+        if show_published:
+            axes.plot(theirs["x"], theirs["published"], "x", color=PUBLISHED, ms=5, zorder=3)
+        line = "-" if panel.kind == "gaps" else "none"
+        handles.append(Line2D([], [], color=colour, marker=marker, ls=line, label=label))
+    if panel.kind == "gaps":
+        return handles
+    for model in table["model"].unique():
+        look = _look(panel, model)
+        look["marker"] = "o" if look["marker"] else ""
+        handles.append(Line2D([], [], color="#777777", label=_model_name(model), **look))
+    if show_published and table["published"].notna().any():
+        handles.append(Line2D([], [], color=PUBLISHED, marker="x", ls="none", label="published"))
+    return handles
+
+
+def _look(panel: Panel, model: str) -> dict[str, Any]:
+    """Return how a model is drawn: markers, a line, or a thin line for theory."""
+    if panel.kind == "gaps":
+        return {"marker": "o", "ls": "-", "lw": 1.2}
+    if model.endswith("_theory"):
+        return {"marker": "", "ls": ":" if model.startswith("network") else "--", "lw": 1.0}
+    if model == "network":
+        return {"marker": "o", "ls": "none", "lw": 1.2}
+    return {"marker": "", "ls": "-", "lw": 1.8}
 
 
 def _series(panel: Panel, table: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
     """Return what gets a colour of its own: activations, values of a second axis, or degrees."""
     if panel.kind == "gaps":
-        column, form = table["model"], "{}"
-    elif panel.y is not None:
-        column, form = table["y"], panel.y.name + " {:g}"
-    else:
-        column, form = table["activation"], "{}"
-    return [(_model_name(form.format(value)), table[column == value]) for value in column.unique()]
+        degrees = table["model"].str.extract(r"(\d+)", expand=False)
+        return [(f"degree {d}", table[degrees == d]) for d in degrees.unique()]
+    if panel.y is not None:
+        return [(f"{panel.y.name} {v:g}", table[table["y"] == v]) for v in table["y"].unique()]
+    return [(name, table[table["activation"] == name]) for name in table["activation"].unique()]
 
 
 def _model_name(model: str) -> str:
-    name = model.removesuffix("_theory")
-    if name.startswith("hermite:"):
-        return f"degree {name.removeprefix('hermite:')}"
+    name = {"hermite": "Hermite model"}.get(model.removesuffix("_theory"))
+    name = name or model.removesuffix("_theory")
     return f"{name}, theory" if model.endswith("_theory") else name
 
 
@@ -141,7 +157,9 @@ def _draw_degrees(panel: Panel, table: pd.DataFrame) -> Figure:
                 "xycoords": ("axes fraction", "data"),
                 "textcoords": "offset points",
             }
-            axes.annotate(label, (1, boundary), xytext=(-52, 3), fontsize="x-small", **place)
+            # Boundaries crowd together: every other label stands further left.
+            shift = (-52 - 60 * (degree % 2), 2)
+            axes.annotate(label, (1, boundary), xytext=shift, fontsize="x-small", **place)
     assert panel.y is not None
     axes.set(xlabel=panel.x.label, ylabel=panel.y.label)
     axes.set_title(f"{panel.name} (orange: none up to {most})", loc="left", fontweight="bold")

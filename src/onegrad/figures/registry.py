@@ -71,6 +71,7 @@ STUDIES: dict[str, Study] = {
         quick_axes={"data.components.*.rank": (1, 2, 4, 7, 10)},
         fields={"data.components.*.strengths": "uniform", "data.equal_totals": True},
         trials=(6, 100),
+        draws=(6, 20),
         redraw="all",
     ),
     "plane": Study(
@@ -80,11 +81,12 @@ STUDIES: dict[str, Study] = {
         quick_fields=SMALL_MAP,
         models=("network", "linear"),
         trials=(3, 20),
-        draws=(1, 2),
+        draws=(3, 4),
     ),
     "degrees": Study(
         axes={ALPHA.path: _spaced(0, 1, 11), BETA.path: _spaced(0, 0.95, 20)},
         quick_axes={ALPHA.path: _spaced(0, 1, 5), BETA.path: _spaced(0, 0.9, 10)},
+        fields={"teacher.direction": "spikes"},
         quick_fields={"dimension": 200, "samples": 200},
         models=("network", *(f"hermite:{d}" for d in range(1, 7))),
         verbs=("predict",),
@@ -93,6 +95,7 @@ STUDIES: dict[str, Study] = {
     "size": Study(
         axes={"dimension": (250, 500, 1000, 2000, 4000), "samples": (250, 500, 1000, 2000, 4000)},
         quick_axes={"dimension": (125, 250, 500), "samples": (125, 250, 500)},
+        fields={"teacher.direction": "spikes"},
         quick_fields={},
         zip=("dimension", "samples"),
         models=("network", *(f"hermite:{d}" for d in range(1, 5))),
@@ -215,8 +218,8 @@ PANELS: dict[str, Panel] = {
         Panel(
             "degrees",
             "degrees",
-            "Smallest Hermite degree within 2 % of the network, by theory; lines: the theorem's "
-            "boundaries β = (l−1)/l.",
+            "Smallest Hermite degree within 2 % of the network, by theory, teacher along the "
+            "spikes; lines: above them the theorem asks for the degree written there.",
             "At finite n a lower degree than the theorem's often suffices; past the boundaries it "
             "stops sufficing.",
             ALPHA,
@@ -229,8 +232,9 @@ PANELS: dict[str, Panel] = {
             "gap",
             "size",
             "Gap between network and Hermite model against n, by theory; β = 0.74, α = ½, "
-            "k = m = n.",
-            "The theorem's degree 3 closes the gap as n grows; degrees that are too low do not.",
+            "k = m = n, teacher along the spikes.",
+            "The theorem's degree 3 closes the gap as n grows; degree 1 does not. Degree 2 is "
+            "degree 3 here: ReLU has no third coefficient.",
             Axis("dimension", "n", "dimension n", log=True),
             metric="gap",
             kind="gaps",

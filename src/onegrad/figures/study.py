@@ -30,7 +30,7 @@ class Study:
     models: tuple[str, ...] = ("network", "hermite")
     verbs: tuple[Verb, ...] = BOTH
     trials: tuple[int, int] = (6, 20)  # quick, paper
-    draws: tuple[int, int] = (2, 4)
+    draws: tuple[int, int] = (6, 4)
     redraw: Literal["all", "network"] = "network"  # of the published protocol
 
     def sweep(self, scale: Scale, *, published_redraw: bool = False, seed: int = 0) -> Sweep:

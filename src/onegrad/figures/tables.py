@@ -103,8 +103,8 @@ def _published_values(panel: Panel, table: pd.DataFrame) -> pd.Series:
     """Return the published value of every line, NaN where there is none."""
     if not panel.published:
         return pd.Series(np.nan, index=table.index)
-    mine = table.assign(place=table["x"].astype(float).round(5))
-    theirs = published().assign(place=lambda p: p["x"].round(5)).rename(columns={"value": "theirs"})
+    mine = table.assign(place=table["x"].astype(float).round(4))
+    theirs = published().assign(place=lambda p: p["x"].round(4)).rename(columns={"value": "theirs"})
     keys = ["panel", "metric", "activation", "model", "place"]
     merged = mine[keys].merge(theirs[[*keys, "theirs"]], on=keys, how="left")
     return pd.Series(merged["theirs"].to_numpy(), index=table.index)
@@ -114,8 +114,8 @@ def _published_values(panel: Panel, table: pd.DataFrame) -> pd.Series:
 class Deviation:
     """The largest and the mean absolute relative deviation between two columns of a panel.
 
-    `stderr` is that of the largest one; `beyond` counts points that differ by more than 3 % and by
-    more than four standard errors.
+    `stderr` is that of the largest one; `beyond` counts points that differ by more than 3 % plus
+    four standard errors; a point whose standard error is unknown is not counted.
     """
 
     name: str
@@ -129,52 +129,55 @@ class Deviation:
 
 def deviations(panel: Panel, table: pd.DataFrame, results: Results) -> list[Deviation]:
     """Return network–Hermite, simulation–theory and ours–published, where a panel has them."""
+    if panel.kind not in ("curves", "map"):
+        return []
+    metric, _ = _SOURCES[panel.metric]
+    where = {"x": panel.x.path, "activation": "network.activation"}
+    if panel.y is not None:
+        where["y"] = panel.y.path
     found = []
-    if panel.kind == "curves" and {"network", "hermite"} <= set(table["model"]):
-        metric, _ = _SOURCES[panel.metric]
+    if "hermite" in set(table["model"]):
         gaps = results.gaps(metric)
-        gaps = gaps[(gaps["verb"] == "simulate") & (gaps["model"] == "hermite")].copy()
-        gaps["x"], gaps["activation"] = gaps[panel.x.path], gaps["network.activation"]
-        network = table[table["model"] == "network"]
-        merged = gaps.merge(network[["x", "activation", "value"]], on=["x", "activation"])
-        found.append(_summary("Hermite model against network", merged, merged["gap"]))
-    if panel.kind in ("curves", "map"):
-        found += _against_theory(table)
-    if table["published"].notna().any():
-        both = table[table["published"].notna()].copy()
-        ratio = both["value"] / both["published"] - 1
-        both["stderr"] /= both["published"]
-        found.append(_summary("ours against published", both, ratio))
-    return found
-
-
-def _against_theory(table: pd.DataFrame) -> list[Deviation]:
-    keys = [name for name in ("activation", "x", "y") if name in table]
-    found = []
+        gaps = gaps[(gaps["verb"] == "simulate") & (gaps["model"] == "hermite")]
+        found.append(_summary("Hermite model against network", _placed(gaps, where, table)))
+    theory = results.theory_gaps(metric)
     for model in ("network", "hermite"):
-        simulated = table[table["model"] == model]
-        theory = table[table["model"] == f"{model}_theory"]
-        if simulated.empty or theory.empty:
-            continue
-        both = simulated.merge(theory, on=keys, suffixes=("", "_theory"))
-        ratio = both["value_theory"] / both["value"] - 1
-        both["stderr"] = np.hypot(both["stderr"], both["stderr_theory"].fillna(0)) / both["value"]
-        found.append(_summary(f"theory against simulation, {model}", both, ratio))
+        mine = theory[theory["model"] == model]
+        if not mine.empty:
+            name = f"theory against simulation, {model}"
+            found.append(_summary(name, _placed(mine, where, table)))
+    both = table[table["published"].notna()]
+    if not both.empty:
+        lines = both.assign(gap=both["value"] / both["published"] - 1)
+        lines["stderr"] = both["stderr"] / both["published"]
+        found.append(_summary("ours against published", lines))
     return found
 
 
-def _summary(name: str, lines: pd.DataFrame, ratio: pd.Series) -> Deviation:
-    kept = lines["value"] > NEGLIGIBLE * lines["value"].max()
-    lines, size = lines[kept], ratio[kept].to_numpy(float)
-    stderr = lines["stderr"].to_numpy(float)
+def _placed(gaps: pd.DataFrame, where: dict[str, str], table: pd.DataFrame) -> pd.DataFrame:
+    """Return gaps with the panel's own columns, and the simulated network's value beside them."""
+    named = {name: gaps[path] for name, path in where.items() if path in gaps}
+    lines = gaps[["gap", "stderr"]].assign(**named)
+    network = table[table["model"] == "network"]
+    return lines.merge(network[[*named, "value"]].drop_duplicates([*named]), on=[*named])
+
+
+def _summary(name: str, lines: pd.DataFrame) -> Deviation:
+    lines = lines[lines["value"] > NEGLIGIBLE * lines["value"].max()]
+    size, stderr = lines["gap"].to_numpy(float), lines["stderr"].to_numpy(float)
     worst = int(np.argmax(np.abs(size)))
     line = lines.iloc[worst]
+    place = [
+        f"{line[c]:g}" if c != "activation" else line[c]
+        for c in ("activation", "x", "y")
+        if c in lines
+    ]
     return Deviation(
         name,
         float(size[worst]),
         float(stderr[worst]),
-        f"{line['activation']}, {line['x']:g}",
+        ", ".join(place),
         float(np.mean(np.abs(size))),
         len(size),
-        int(np.sum(np.abs(size) > 0.03 + 4 * np.nan_to_num(stderr))),
+        int(np.sum(np.abs(size) > 0.03 + 4 * stderr)),
     )

@@ -1,0 +1,182 @@
+"""The figures: the registry holds the paper's settings, and rows become tables and pictures."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from conftest import onegrad
+from onegrad import InvalidInput
+from onegrad.figures import reproduce as module
+from onegrad.figures.registry import PANELS, STUDIES, chosen_panels
+from onegrad.figures.reproduce import plan_reproduction, reproduce
+from onegrad.figures.tables import COLUMNS, _published_values, published
+
+SYNTHETIC = ["1a", "1b", "1c", "2a", "2b", "2c", "4a", "4b", "5a", "5b", "5c", "6"]
+TINY_AXES = {
+    "network.width_ratio": [0.5, 1.0],
+    "scaling.weighting": [0.0, 1.0],
+    "scaling.strength": [0.0, 0.74],
+    "data.components.0.weight": [0.0, 0.5],
+    "data.components.1.weight": [1.0, 0.5],
+    "data.alignment": [-1.0, 0.5],
+    "data.components.*.rank": [1, 2],
+    "dimension": [20, 30],
+    "samples": [20, 30],
+}
+
+
+@pytest.fixture
+def tiny(monkeypatch):
+    """Make every study small enough to run all panels in seconds."""
+    for name, study in STUDIES.items():
+        axes = {path: TINY_AXES[path] for path in study.axes if path in TINY_AXES}
+        fields = {"dimension": 20, "samples": 24}
+        if "network.width" in study.fields:
+            fields = {"dimension": 20, "network.width": 24, "step_samples": 24}
+        small = replace(study, quick_axes=axes, quick_fields=fields, trials=(2, 20), draws=(2, 4))
+        monkeypatch.setitem(STUDIES, name, small)
+
+
+def test_every_synthetic_panel_of_the_paper_is_there():
+    assert set(SYNTHETIC) <= set(PANELS)
+    assert all(PANELS[name].ours == (name not in SYNTHETIC) for name in PANELS)
+
+
+@pytest.mark.parametrize(
+    ("panel", "settings", "trials", "fields"),
+    [
+        ("1a", 39, 20, {"scaling": (0.74, 0.5), "redraw": "network"}),
+        ("1b", 60, 20, {"redraw": "network"}),
+        ("1c", 30, 20, {"scaling": (0.0, 0.5)}),
+        ("2a", 30, 20, {"kind": "labels"}),
+        ("2b", 60, 20, {"redraw": "all"}),
+        ("2c", 30, 100, {"redraw": "all"}),
+        ("4a", 900, 20, {"size": (400, 500), "direction": "spikes"}),
+        ("5a", 30, 20, {"scaling": (0.0, 0.0)}),
+        ("5c", 30, 20, {"scaling": (0.0, 1.0)}),
+    ],
+)
+def test_paper_scale_has_the_published_settings(panel, settings, trials, fields):
+    sweep = STUDIES[PANELS[panel].study].sweep("paper", published_redraw=True)
+    found = sweep.settings()
+    problem = found[0].problem
+    assert len(found) == settings
+    assert sweep.trials == trials
+    assert (problem.dimension, problem.samples) == fields.get("size", (1000, 1000))
+    assert problem.width == problem.samples or panel == "1a"
+    assert problem.ridge == 1e-4
+    if "scaling" in fields:
+        assert (problem.scaling.strength, problem.scaling.weighting) == fields["scaling"]
+    if "redraw" in fields:
+        assert problem.redraw == fields["redraw"]
+    assert problem.teacher.kind == fields.get("kind", "index")
+    if "direction" in fields:
+        assert problem.teacher.direction == fields["direction"]
+
+
+def test_error_bars_are_honest_unless_the_published_protocol_is_asked_for():
+    for study in STUDIES.values():
+        assert study.sweep("paper").problem.redraw == "all"
+
+
+def test_every_published_value_finds_its_point():
+    matched = 0
+    for name in ("1a", "1b", "2b"):
+        panel = PANELS[name]
+        sweep = STUDIES[panel.study].sweep("paper")
+        table = pd.DataFrame(
+            [
+                {
+                    "panel": name,
+                    "metric": "half_test_mse",
+                    "activation": s.problem.network.activation,
+                    "model": model,
+                    "x": s.coordinates[panel.x.path],
+                }
+                for s in sweep.settings()
+                for model in ("network", "hermite")
+            ]
+        )
+        matched += _published_values(panel, table).notna().sum()
+    assert matched == len(published()) == 312
+
+
+def test_panels_that_share_rows_share_their_study():
+    assert PANELS["5b"].study == PANELS["1c"].study
+    assert PANELS["6"].study == PANELS["1a"].study
+    assert PANELS["4a"].study == PANELS["4b"].study
+
+
+def test_all_panels_are_drawn_and_again_without_computing(tiny, tmp_path):
+    task = plan_reproduction(out=tmp_path / "a")
+    report = reproduce(task)
+    text = report.read_text("utf-8")
+    for name in PANELS:
+        table = pd.read_csv(tmp_path / "a" / f"{name}.csv")
+        assert list(table.columns)[: len(COLUMNS)] == COLUMNS
+        assert np.isfinite(table["value"]).all() or name == "degrees"
+        assert (tmp_path / "a" / f"{name}.pdf").stat().st_size > 1000
+        assert f'id="panel-{name}"' in text
+        assert PANELS[name].caption.split(",")[0].replace("'", "&#x27;") in text
+    assert 'src="http' not in text
+    assert "onegrad reproduce 1a --scale quick" in text
+    again = plan_reproduction(out=tmp_path / "a")
+    assert again.plan.missing == ()
+    reproduce(plan_reproduction(["1a", "4b"], out=tmp_path / "b"))
+    for name in ("1a.csv", "1a.png", "1a.pdf", "4b.png"):
+        one, other = (tmp_path / folder / name for folder in "ab")
+        assert one.read_bytes() == other.read_bytes(), name
+
+
+def test_a_table_has_simulation_and_theory_of_both_models(tiny, tmp_path):
+    reproduce(plan_reproduction(["6", "1a", "4b"], out=tmp_path))
+    table = pd.read_csv(tmp_path / "1a.csv")
+    assert set(table["model"]) == {"network", "hermite", "network_theory", "hermite_theory"}
+    assert set(table["trials"]) == {2}
+    objective = pd.read_csv(tmp_path / "6.csv")
+    assert set(objective["metric"]) == {"objective"}
+    about = json.loads((tmp_path / "1a.json").read_text("utf-8"))
+    assert [d["name"] for d in about["deviations"]] == [
+        "Hermite model against network",
+        "theory against simulation, network",
+        "theory against simulation, hermite",
+    ]
+    gaps = pd.read_csv(tmp_path / "4b.csv")
+    assert gaps["value"].between(0, 100).all()
+
+
+def test_half_the_test_mse_is_half_the_test_mse(tiny, tmp_path):
+    task = plan_reproduction(["1a"], out=tmp_path)
+    reproduce(task)
+    table = pd.read_csv(tmp_path / "1a.csv").set_index(["activation", "x", "model"])
+    results = module.Results.load(tmp_path / "sweeps").to_frame()
+    mine = results[(results["metric"] == "test_mse") & (results["verb"] == "simulate")]
+    for line in mine.to_dict("records"):
+        found = table.loc[(line["network.activation"], line["network.width_ratio"], line["model"])]
+        assert found["value"] == pytest.approx(line["mean"] / 2)
+        assert found["stderr"] == pytest.approx(line["stderr"] / 2)
+
+
+def test_bad_input_is_refused(tmp_path):
+    with pytest.raises(InvalidInput, match="did you mean '1a'"):
+        chosen_panels(["1aa"])
+    with pytest.raises(InvalidInput, match="must be one of quick, paper"):
+        plan_reproduction(scale="huge", out=tmp_path)
+    with pytest.raises(InvalidInput, match="all or published"):
+        plan_reproduction(redraw="some", out=tmp_path)
+    (tmp_path / "file").write_text("")
+    done = onegrad("reproduce", "1a", "--out", str(tmp_path / "file"))
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+    assert "cannot be written" in done.stderr
+    assert onegrad("reproduce", "9z", "--out", str(tmp_path)).returncode == 2
+
+
+def test_the_list_of_figures_names_every_panel():
+    done = onegrad("figures")
+    assert done.returncode == 0, done.stderr
+    for name in PANELS:
+        assert name in done.stdout
