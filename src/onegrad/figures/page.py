@@ -49,6 +49,7 @@ that trains nothing (thin lines), after Demir &amp; Dogan, ICLR 2025. Panels nam
 ours. A deviation is relative; a point counts as apart when it differs by more than 3 % plus four
 standard errors. Theory is compared on the trials whose first layers it saw. Points below a
 thousandth of a panel's largest value are left out of deviations.</p>
+<ul>{_verdicts(panels)}</ul>
 <table><tr><th>panel</th><th>scale</th><th>comparison</th><th>largest</th><th>mean</th>
 <th>points apart</th></tr>
 {rows}
@@ -62,12 +63,30 @@ def _overview(about: dict[str, Any]) -> str:
     name = escape(about["panel"])
     link = f'<a href="#panel-{name}">{name}</a>'
     if not about["deviations"]:
-        return f"<tr><td>{link}</td><td>{about['scale']}</td><td>by theory alone</td></tr>"
+        return f"<tr><td>{link}</td><td>{about['scale']}</td><td>{_alone(about)}</td></tr>"
     return "\n".join(
         f"<tr><td>{link if i == 0 else ''}</td><td>{about['scale'] if i == 0 else ''}</td>"
         f"<td>{escape(d['name'])}</td><td>{_percent(d['largest'], d['stderr'])}</td>"
         f"<td>{100 * d['mean']:.2f} %</td><td>{d['beyond']} of {d['points']}</td></tr>"
         for i, d in enumerate(about["deviations"])
+    )
+
+
+def _alone(about: dict[str, Any]) -> str:
+    return "by theory alone" if about["ours"] else "the picture holds simulation and theory"
+
+
+def _verdicts(panels: list[tuple[dict[str, Any], Path]]) -> str:
+    """Return one sentence per comparison over all panels."""
+    totals: dict[str, list[int]] = {}
+    for about, _ in panels:
+        for d in about["deviations"]:
+            total = totals.setdefault(d["name"].split(",")[0], [0, 0])
+            total[0] += d["points"] - d["beyond"]
+            total[1] += d["points"]
+    return "".join(
+        f"<li>{escape(name)}: {agree} of {points} points agree</li>"
+        for name, (agree, points) in totals.items()
     )
 
 

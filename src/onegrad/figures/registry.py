@@ -121,8 +121,8 @@ PANELS: dict[str, Panel] = {
             "1a",
             "width",
             "Half the test MSE against width; β = 0.74, α = ½.",
-            "The Hermite model of degree 3 follows the network at every width, through the peak "
-            "near k = m.",
+            "The Hermite model of degree 3 follows the network at every width, also through the "
+            "peak.",
             WIDTH,
             published=True,
         ),
