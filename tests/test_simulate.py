@@ -78,7 +78,7 @@ def test_sharing_holds_when_the_number_of_samples_changes():
         for model in ("hermite", "conditional"):
             assert np.array_equal(plain[model]["test_mse"], reused[model]["test_mse"])
     # One block of noise for hermite; two draws in each of four blocks for conditional.
-    assert sum("normals" in kind for kind in shared._held) == 9
+    assert sum("normals" in kind and "@" in kind for kind in shared._held) == 9
 
 
 def test_a_derivative_that_returns_its_argument_leaves_the_others_alone():

@@ -7,7 +7,17 @@ import numpy as np
 import pytest
 
 from conftest import small
-from onegrad import InvalidInput, Problem, Results, Sweep, register_activation, run_sweep, simulate
+from onegrad import (
+    InvalidInput,
+    Problem,
+    Results,
+    Shared,
+    Sweep,
+    register_activation,
+    run_sweep,
+    run_trial,
+    simulate,
+)
 from onegrad.driver import make_tasks, plan_sweep
 from onegrad.jobs import Job
 from onegrad.randomness import NUMERICS
@@ -282,3 +292,16 @@ def test_memory_is_checked_before_anything_runs(tmp_path, axes):
     with pytest.raises(InvalidInput, match=r"memory=.* lower"):
         run_sweep(Sweep(problem=Problem(dimension=40, samples=40), axes=axes), tmp_path / "out")
     assert not list((tmp_path / "out").glob("*"))
+
+
+def test_problems_of_one_trial_share_normals_across_spreads_without_changing_a_bit():
+    """Axes over the scaling draw new data for every value; the normals under it are kept."""
+    axes = {"scaling.strength": [0.2, 0.6, 0.9], "scaling.weighting": [0.0, 0.5]}
+    settings = tiny(axes=axes, models="network,hermite").settings()
+    shared = Shared()
+    for setting in settings:
+        together = run_trial(setting.problem, setting.models, shared=shared)
+        alone = run_trial(setting.problem, setting.models)
+        for model in setting.models:
+            for metric, values in alone[model.name].items():
+                assert np.array_equal(values, together[model.name][metric]), (model.name, metric)

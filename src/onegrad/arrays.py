@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,13 @@ from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
 Floats = NDArray[np.floating]
+
+
+class Normals(Protocol):
+    """What noise is drawn from: a numpy Generator, or one whose draws are kept."""
+
+    def standard_normal(self, size: tuple[int, ...]) -> Floats:
+        """Return independent standard normals, not to be written to."""
 
 
 class Array:

@@ -17,9 +17,9 @@ from scipy.linalg import LinAlgError, cholesky
 from scipy.sparse.linalg import svds
 
 from onegrad.activations import Activation
-from onegrad.arrays import Floats
+from onegrad.arrays import Floats, Normals
 from onegrad.data.mixture import GRANULE, Mixture
-from onegrad.equivalents import NetworkMap, Normals
+from onegrad.equivalents import NetworkMap
 from onegrad.expectations import SMALLEST_DEVIATION
 from onegrad.laws import Law
 from onegrad.local import LocalExpectations

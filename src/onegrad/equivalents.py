@@ -14,19 +14,12 @@ from typing import Literal, Protocol
 import numpy as np
 
 from onegrad.activations import Activation
-from onegrad.arrays import Floats
+from onegrad.arrays import Floats, Normals
 from onegrad.expectations import hermite_coefficients, second_moment
 from onegrad.hermite import LARGEST_DEGREE, HermiteExpansion
 from onegrad.laws import Law
 from onegrad.polynomials import polynomial_coefficients
 from onegrad.validation import InvalidInput
-
-
-class Normals(Protocol):
-    """What a model draws its noise from: a numpy Generator, or one whose draws are kept."""
-
-    def standard_normal(self, size: tuple[int, ...]) -> Floats:
-        """Return independent standard normals, not to be written to."""
 
 
 class FeatureMap(Protocol):

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import DTypeLike
 
-from onegrad.arrays import Floats
+from onegrad.arrays import Floats, Normals
 from onegrad.data.mixture import Mixture
 from onegrad.data.teacher import Teacher
 from onegrad.problem import Problem
 from onegrad.randomness import Stream, Streams
 from onegrad.scaling import Scales, resolve_scales
 from onegrad.validation import whole_number
+
+# Wraps a stream's generator in a source whose normals are kept for the next problem.
+Keep = Callable[[np.random.Generator, Stream], Normals]
 
 
 @dataclass(frozen=True)
@@ -49,13 +52,13 @@ class Instance:
         """Type of inputs and first layer: single precision when the problem says "mixed"."""
         return np.float32 if self.problem.precision == "mixed" else np.float64
 
-    def step_batch(self) -> Batch:
-        """Return the samples of the gradient step."""
-        return self._batch(Stream.STEP_DATA, self.problem.step_size)
+    def step_batch(self, keep: Keep | None = None) -> Batch:
+        """Return the samples of the gradient step; `keep` may hold their normals for others."""
+        return self._batch(Stream.STEP_DATA, self.problem.step_size, keep)
 
-    def training_batch(self) -> Batch:
+    def training_batch(self, keep: Keep | None = None) -> Batch:
         """Return the samples of the readout, independent of the step's."""
-        return self._batch(Stream.TRAINING_DATA, self.problem.samples)
+        return self._batch(Stream.TRAINING_DATA, self.problem.samples, keep)
 
     def test_blocks(self) -> Iterator[Batch]:
         """Yield the test points in blocks of at most GRANULE rows, each from one component.
@@ -69,8 +72,14 @@ class Instance:
             rows = tuple(len(block) if i == index else 0 for i in range(len(counts)))
             yield self._labelled(block, rows, noise)
 
-    def _batch(self, stream: Stream, size: int) -> Batch:
-        inputs, counts = self.mixture.sample(size, self.streams.generator(stream))
+    def _batch(self, stream: Stream, size: int, keep: Keep | None) -> Batch:
+        rng = self.streams.generator(stream)
+        counts = self.mixture.draw_counts(size, rng)
+        normals: Normals = rng
+        # Sampled counts move the generator: what follows is then not the same for others.
+        if keep is not None and self.mixture.counts == "exact":
+            normals = keep(rng, stream)
+        inputs = self.mixture.sample(counts, normals)
         return self._labelled(inputs, counts, self.streams.generator(stream, "labels"))
 
     def _labelled(self, inputs: Floats, counts: tuple[int, ...], rng: np.random.Generator) -> Batch:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from onegrad.activations import Activation
-from onegrad.arrays import Floats
-from onegrad.instance import Instance
+from onegrad.arrays import Floats, Normals
+from onegrad.instance import Instance, Keep
 from onegrad.randomness import Stream
 from onegrad.validation import InvalidInput
 
@@ -29,18 +29,19 @@ def initialise(instance: Instance) -> Layers:
     return Layers(draw_first_layer(instance), draw_second_layer(instance))
 
 
-def draw_first_layer(instance: Instance) -> Floats:
-    """Return F_ij ~ N(0, 1/Tr Σ), or rows of norm 1.
+def draw_first_layer(instance: Instance, keep: Keep | None = None) -> Floats:
+    """Return F_ij ~ N(0, 1/Tr Σ), or rows of norm 1; `keep` may hold the normals for others.
 
     Row i does not depend on the width: wider networks extend narrower ones.
     """
     problem = instance.problem
     rng = instance.streams.generator(Stream.FIRST_LAYER)
-    first = rng.standard_normal((problem.width, problem.dimension))
+    normals: Normals = rng if keep is None else keep(rng, Stream.FIRST_LAYER)
+    first = normals.standard_normal((problem.width, problem.dimension))
     if problem.network.normalise_rows:
-        first /= np.linalg.norm(first, axis=1, keepdims=True)
+        first = first / np.linalg.norm(first, axis=1, keepdims=True)
     else:
-        first /= np.sqrt(instance.scales.trace)
+        first = first / np.sqrt(instance.scales.trace)
     return first.astype(instance.dtype, copy=False)
 
 

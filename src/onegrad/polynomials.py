@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from math import factorial
 
 import numpy as np
@@ -45,11 +46,17 @@ def horner(powers: Floats, points: Floats) -> Floats:
     return out
 
 
+@functools.cache
+def gauss_hermite(count: int) -> tuple[Floats, Floats]:
+    """Return nodes and weights of Gauss–Hermite quadrature for exp(−z²/2)."""
+    return hermite_e.hermegauss(count)
+
+
 def polynomial_coefficients(
     powers: Floats, means: Floats, deviations: Floats, order: int
 ) -> Floats:
     """Return E[P(m + s z) H_l(z)]/√l! for l ≤ order, exact by Gauss–Hermite quadrature."""
-    nodes, weights = hermite_e.hermegauss((len(powers) + order) // 2 + 1)
+    nodes, weights = gauss_hermite((len(powers) + order) // 2 + 1)
     values = horner(powers, means[..., None] + deviations[..., None] * nodes)
     weighted = orthonormal_hermite(nodes, order) * (weights / np.sqrt(2 * np.pi))
     return np.moveaxis(values @ weighted.T, -1, 0)

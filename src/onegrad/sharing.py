@@ -10,7 +10,7 @@ import numpy as np
 
 from onegrad import activations
 from onegrad.arrays import Floats
-from onegrad.instance import Batch, Instance
+from onegrad.instance import Batch, Instance, Keep
 from onegrad.network import (
     Layers,
     draw_first_layer,
@@ -48,13 +48,14 @@ class Shared:
         """Return the samples of the gradient step."""
         size = instance.problem.step_size
         key = (_data_key(instance, Stream.STEP_DATA), size)
-        return self.get("step batch", key, instance.step_batch)
+        return self.get("step batch", key, lambda: instance.step_batch(self._keep(instance)))
 
     def training_batch(self, instance: Instance) -> Batch:
         """Return the samples of the readout."""
         size = instance.problem.samples
         key = (_data_key(instance, Stream.TRAINING_DATA), size)
-        return self.get("training batch", key, instance.training_batch)
+        keep = self._keep(instance)
+        return self.get("training batch", key, lambda: instance.training_batch(keep))
 
     def initialise(self, instance: Instance) -> Layers:
         """Return the initial layers; the first is a part of the widest one held."""
@@ -62,7 +63,9 @@ class Shared:
         held = self._held.get("first layer")
         if held is not None and held[0] == key and len(held[1]) < instance.problem.width:
             del self._held["first layer"]
-        widest = self.get("first layer", key, lambda: draw_first_layer(instance))
+        widest = self.get(
+            "first layer", key, lambda: draw_first_layer(instance, self._keep(instance))
+        )
         return Layers(widest[: instance.problem.width], draw_second_layer(instance))
 
     def step_preactivations(self, instance: Instance, layers: Layers, batch: Batch) -> list[Floats]:
@@ -77,6 +80,10 @@ class Shared:
             key,
             lambda: list(step_preactivations(layers.first, batch.inputs)),
         )
+
+    def _keep(self, instance: Instance) -> Keep:
+        """Return what keeps the normals of a stream: other spreads and spikes colour the same."""
+        return lambda rng, stream: self.replayed(rng, stream.name, instance.streams.key(stream))
 
     def replayed(self, rng: np.random.Generator, name: str, key: Hashable) -> Replayed:
         """Return a source of what `rng` draws, kept for the next that asks with this key."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from onegrad.arrays import Floats
-from onegrad.equivalents import FeatureMap, Model, Normals
+from onegrad.arrays import Floats, Normals
+from onegrad.equivalents import FeatureMap, Model
 from onegrad.evaluation import Metrics, measure_errors
 from onegrad.instance import Batch, Instance, draw
 from onegrad.models import feature_map

@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from onegrad.arrays import Floats
+from onegrad.arrays import Floats, Normals
 
 GRANULE = 512  # rows per product; fixed, so that no result depends on how rows are chunked
 
@@ -103,25 +103,31 @@ class Mixture:
             )
         return exact_counts(self.weights, samples)
 
-    def sample(self, samples: int, rng: np.random.Generator) -> tuple[Floats, tuple[int, ...]]:
-        """Return inputs (samples × n), components one after the other, and their counts."""
-        counts = self.draw_counts(samples, rng)
-        inputs = np.empty((samples, self.dimension))
+    def sample(self, counts: tuple[int, ...], normals: Normals) -> Floats:
+        """Return inputs (samples × n), components one after the other, with these counts."""
+        inputs = np.empty((sum(counts), self.dimension))
         row = 0
-        for _, block in self.blocks(counts, rng):
-            inputs[row : row + len(block)] = block
-            row += len(block)
-        return inputs, counts
+        for index, rows in _granules(counts):
+            block = inputs[row : row + rows]
+            block[:] = normals.standard_normal((rows, self.dimension))
+            self.components[index].colour(block)
+            row += rows
+        return inputs
 
     def blocks(
         self, counts: tuple[int, ...], rng: np.random.Generator
     ) -> Iterator[tuple[int, Floats]]:
         """Yield (component, inputs) in blocks of at most GRANULE rows; O(rows·n·d) each."""
-        for index, count in enumerate(counts):
-            for start in range(0, count, GRANULE):
-                rows = min(GRANULE, count - start)
-                noise = rng.standard_normal((rows, self.dimension))
-                yield index, self.components[index].colour(noise)
+        for index, rows in _granules(counts):
+            noise = rng.standard_normal((rows, self.dimension))
+            yield index, self.components[index].colour(noise)
+
+
+def _granules(counts: tuple[int, ...]) -> Iterator[tuple[int, int]]:
+    """Yield (component, rows) for blocks of at most GRANULE rows."""
+    for index, count in enumerate(counts):
+        for start in range(0, count, GRANULE):
+            yield index, min(GRANULE, count - start)
 
 
 def exact_counts(weights: Floats, samples: int) -> tuple[int, ...]:
