@@ -51,30 +51,32 @@ def textbook_seconds(trials: int) -> float:
     return (perf_counter() - start) / len(GRID)
 
 
-def one_trial(precision: str, trial: int) -> None:
+def grid_points(precision: str) -> list[tuple[object, list[object]]]:
+    """Return problem and models of every grid point; a sweep makes them once for all trials."""
+    from onegrad import Problem, resolve_models
+
+    base = Problem(dimension=N, samples=M, precision=precision, teacher={"direction": "spikes"})
+    problems = [base.replace(scaling__strength=b, scaling__weighting=a) for b, a in GRID]
+    return [(problem, resolve_models(problem, ["network", "linear"])) for problem in problems]
+
+
+def one_trial(points: list[tuple[object, list[object]]], trial: int) -> None:
     """Run one trial of all grid points by onegrad."""
-    from onegrad import Problem, Shared, resolve_models, run_trial
+    from onegrad import Shared, run_trial
 
     shared = Shared()
-    for strength, weighting in GRID:
-        problem = Problem(
-            dimension=N,
-            samples=M,
-            precision=precision,
-            teacher={"direction": "spikes"},
-            scaling={"strength": strength, "weighting": weighting},
-        )
-        run_trial(
-            problem, resolve_models(problem, ["network", "linear"]), trial=trial, shared=shared
-        )
+    for problem, models in points:
+        run_trial(problem, models, trial=trial, shared=shared)
 
 
 def onegrad_seconds(precision: str, trials: int, cores: int) -> float:
     """Return onegrad's seconds per grid point of this many trials."""
     from onegrad.resources import run_jobs
 
+    points = grid_points(precision)
+
     def jobs(count: int) -> list[dict[str, object]]:
-        return [{"precision": precision, "trial": t} for t in range(count)]
+        return [{"points": points, "trial": t} for t in range(count)]
 
     list(run_jobs(one_trial, jobs(cores), workers=cores))  # start and warm the workers
     start = perf_counter()

@@ -24,7 +24,7 @@ def main() -> None:
     """Print the overhead of one sweep."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--trials", type=int, default=1000)
-    parser.add_argument("--dimension", type=int, default=450)
+    parser.add_argument("--dimension", type=int, default=600)
     trials = parser.parse_args()
     problem = Problem(dimension=trials.dimension, samples=trials.dimension)
     sweep = Sweep(problem=problem, models=["network", "hermite"], trials=trials.trials)

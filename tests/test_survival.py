@@ -186,6 +186,16 @@ def test_only_failed_trials_are_retried_with_the_same_seed(tmp_path, monkeypatch
     assert len(found.contents.rows) == 8
 
 
+def test_failures_of_another_sweep_do_not_fail_this_one(tmp_path):
+    run_sweep(broken_sweep(tmp_path), tmp_path / "out")
+    good = Sweep(problem=small(), models="network", trials=1)
+    good.save(tmp_path / "sweep.toml")
+    process = start(tmp_path, tmp_path / "out")
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+    assert "failed" not in errors
+
+
 def test_ctrl_c_stops_cleanly_and_says_how_to_continue(tmp_path):
     two_hundred(tmp_path)
     process = start(tmp_path, tmp_path / "out", "--workers", "2")
@@ -271,8 +281,21 @@ def test_a_dask_cluster_gives_the_same_rows_though_a_worker_is_killed(tmp_path, 
     assert on_dask == rows_of(tmp_path / "local")[0]
 
 
+def test_on_dask_only_the_trial_that_kills_workers_is_blamed(tmp_path):
+    pytest.importorskip("distributed")
+    deadly(os.getpid())
+    axes = {"network.activation": ["deadly", "relu", "tanh"]}
+    sweep = Sweep(problem=small(), axes=axes, models="network", trials=1)
+    found = run_sweep(sweep, tmp_path, dask="local", workers=1)
+    assert len(found.contents.rows) == 3
+    assert list(found.failures["network.activation"]) == ["deadly"]
+
+
 def test_a_scheduler_that_does_not_answer_is_refused(tmp_path, monkeypatch):
     pytest.importorskip("distributed")
     monkeypatch.setattr("onegrad.engine_dask.CONNECT_SECONDS", 1)
     with pytest.raises(InvalidInput, match="no scheduler answers"):
         run_sweep(two_hundred(tmp_path), tmp_path / "out", dask=f"tcp://127.0.0.1:{free_port()}")
+    with pytest.raises(InvalidInput, match="must be local or a scheduler's address"):
+        run_sweep(two_hundred(tmp_path), tmp_path / "out", dask="nonsense")
+    assert not (tmp_path / "out").exists()

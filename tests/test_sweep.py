@@ -40,17 +40,19 @@ def test_axes_multiply_and_groups_move_together():
 
 
 @pytest.mark.parametrize(
-    ("given", "values"),
+    ("name", "given", "values"),
     [
-        ([0.1, 0.2], (0.1, 0.2)),
-        ({"start": 0, "stop": 1, "count": 3}, (0.0, 0.5, 1.0)),
-        ({"start": 10, "stop": 30, "count": 3}, (10, 20, 30)),
-        ({"start": 1e-2, "stop": 1, "count": 3, "spacing": "log"}, (0.01, 0.1, 1.0)),
-        (np.array([1, 2]), (1, 2)),
+        ("ridge", [0.1, 0.2], (0.1, 0.2)),
+        ("scaling.strength", {"start": 0, "stop": 1, "count": 3}, (0.0, 0.5, 1.0)),
+        ("samples", {"start": 10, "stop": 30, "count": 3}, (10, 20, 30)),
+        ("network.width", {"start": 10, "stop": 50, "count": 3, "spacing": "log"}, (10, 22, 50)),
+        ("ridge", {"start": 1e-2, "stop": 1, "count": 3, "spacing": "log"}, (0.01, 0.1, 1.0)),
+        ("samples", np.array([1, 2]), (1, 2)),
+        ("samples", [np.int64(3)], (3,)),
     ],
 )
-def test_an_axis_is_a_list_or_a_range(given, values):
-    axis = Sweep(axes={"samples": given}).axes["samples"]
+def test_an_axis_is_a_list_or_a_range(name, given, values):
+    axis = Sweep(axes={name: given}).axes[name]
     assert axis == pytest.approx(values)
     assert [type(x) for x in axis] == [type(x) for x in values]
 
@@ -108,6 +110,15 @@ def test_unquoted_paths_in_toml_are_axes_too(tmp_path):
         ({"models": ["netwrk"]}, "did you mean 'network'"),
         ({"axis": {}}, "did you mean 'axes'"),
         ({"seed": -1}, "at least 0"),
+        ({"seed": "5"}, "seed='5'"),
+        ({"axes": {"samples": [30, 30]}}, "must not repeat"),
+        ({"axes": {"ridge": [0.1, 0.1]}}, "must not repeat"),
+        ({"axes": {"step_samples": [None, 40]}}, "must not hold None"),
+        ({"axes": {"network__width": [3]}}, "with dots"),
+        ({"axes": {"network": {}}}, "at least one axis"),
+        ({"trials": 10**9}, "split the sweep"),
+        ({"axes": {"ridge": {"start": 0.1, "stop": 1, "count": 10**9}}}, "lower count"),
+        ({"models": "conditional", "verbs": "predict"}, "no theory of its own"),
     ],
 )
 def test_a_bad_sweep_is_refused_in_one_line(fields, message):
@@ -158,6 +169,7 @@ def row(key, status="ok", value=1.0, blas="a"):
         "status": status,
         "metrics": {"test_mse": [value]},
         "blas": blas,
+        **dict.fromkeys(("verb", "problem", "model", "seed", "trial", "numerics"), 0),
     }
 
 
@@ -305,3 +317,89 @@ def test_problems_of_one_trial_share_normals_across_spreads_without_changing_a_b
         for model in setting.models:
             for metric, values in alone[model.name].items():
                 assert np.array_equal(values, together[model.name][metric]), (model.name, metric)
+
+
+def test_settings_that_differ_off_the_axes_are_never_averaged(tmp_path):
+    for dimension in (20, 40):
+        base = Problem(dimension=dimension, samples=30)
+        run_sweep(tiny(problem=base, axes={"scaling.strength": [0.3]}, trials=2), tmp_path)
+    found = Results.load(tmp_path)
+    assert "dimension" in found.axes
+    frame = found.to_frame()
+    mse = frame[frame["metric"] == "test_mse"]
+    assert sorted(mse["dimension"]) == [20, 40]
+    assert set(mse["count"]) == {2}
+
+
+def test_folders_with_other_shapes_of_problems_can_be_read(tmp_path):
+    run_sweep(tiny(axes={"data.components.1.rank": [1, 2]}, trials=1), tmp_path)
+    single = small(data={"components": [{"weight": 1.0}]})
+    run_sweep(tiny(problem=single, axes={"teacher.noise": [0.1]}, trials=1), tmp_path)
+    frame = Results.load(tmp_path).to_frame()
+    assert len(frame[frame["metric"] == "test_mse"]) == 3
+
+
+def test_a_ridge_that_moves_with_another_axis_is_one_column(tmp_path):
+    axes = {"ridge": [1e-2, 1e-1], "samples": [30, 40]}
+    found = run_sweep(tiny(axes=axes, zip=list(axes), trials=1), tmp_path)
+    frame = found.to_frame()
+    pairs = frame[["samples", "ridge"]].drop_duplicates().to_numpy().tolist()
+    assert pairs == [[30, 0.01], [40, 0.1]]
+
+
+def test_gaps_are_those_of_simulate_and_theory_is_paired_by_method(tmp_path):
+    base = {"axes": {}, "models": "network,linear", "verbs": "simulate,predict", "draws": 2}
+    run_sweep(tiny(**base), tmp_path)
+    found = run_sweep(tiny(**base, method="conditional"), tmp_path)
+    gap = simulate(small(), ["network", "linear"], trials=3).gap()
+    mine = found.gaps()
+    line = mine[(mine["verb"] == "simulate") & (mine["model"] == "linear")].iloc[0]
+    assert line["gap"] == pytest.approx(gap.mean[1, 0])
+    assert line["stderr"] == pytest.approx(gap.stderr[1, 0])
+    theory = found.theory_gaps()
+    assert set(theory["method"]) == {"single", "conditional"}
+    assert set(theory["count"]) == {2}
+    with pytest.raises(InvalidInput, match="metric='nonsense'"):
+        found.gaps("nonsense")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"kind": "row", "value": NaN}',
+        '{"kind": "row", "value": 1e999}',
+        "[" * 100_000,
+        encode({"kind": "row", "key": "a"}),
+        encode({"value": 3}),
+    ],
+)
+def test_damaged_lines_are_skipped_wherever_they_are(tmp_path, line):
+    run_sweep(tiny(), tmp_path)
+    path = next(tmp_path.glob("rows-*"))
+    path.write_text(line + "\n" + path.read_text())
+    with pytest.warns(UserWarning, match="1 torn line skipped"):
+        assert len(Results.load(tmp_path).contents.rows) == 12
+
+
+def test_arrays_on_an_axis_are_kept_with_the_sweep(tmp_path):
+    means = [np.zeros(40), np.ones(40) / 40]
+    sweep = tiny(axes={"data.components.0.mean": means}, trials=1)
+    other = tiny(axes={"data.components.0.mean": [np.zeros(40), np.ones(40)]}, trials=1)
+    assert sweep.digest != other.digest
+    run_sweep(sweep, tmp_path)
+    kept = Sweep.load(next(tmp_path.glob("sweep-*.toml")))
+    assert kept.digest == sweep.digest
+
+
+def test_memory_of_theory_counts_for_predictions_alone(tmp_path):
+    wide = small(network__width=40_000)
+    with pytest.raises(InvalidInput, match="memory="):
+        run_sweep(tiny(problem=wide, axes={}, verbs="predict"), tmp_path)
+    many = small(samples=10**8, step_samples=50)
+    assert plan_sweep(tiny(problem=many, axes={}, verbs="predict"), tmp_path).bytes < 1e9
+
+
+def test_models_of_one_key_are_stored_once(tmp_path):
+    found = run_sweep(tiny(axes={}, models="hermite:1,linear", trials=2), tmp_path)
+    text = "".join(p.read_text() for p in tmp_path.glob("rows-*"))
+    assert text.count('"kind": "row"') == len(found.contents.rows) == 2

@@ -17,8 +17,15 @@ import click
     help="Per trial: all, or published for what the paper redrew.",
 )
 @click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--retry-failed", is_flag=True, help="Compute failed trials again, as they were.")
 def reproduce(
-    panels: tuple[str, ...], scale: str, out: str, workers: int | None, redraw: str, seed: int
+    panels: tuple[str, ...],
+    scale: str,
+    out: str,
+    workers: int | None,
+    redraw: str,
+    seed: int,
+    retry_failed: bool,
 ) -> None:
     """Draw the paper's panels, all when none is named: tables, pictures and DIR/report.html.
 
@@ -32,7 +39,9 @@ def reproduce(
     from onegrad.validation import whole_number
 
     count = cpu_count() if workers is None else whole_number("workers", workers, least=1)
-    task = plan_reproduction(panels, scale=scale, out=out, redraw=redraw, seed=seed)
+    task = plan_reproduction(
+        panels, scale=scale, out=out, redraw=redraw, seed=seed, retry_failed=retry_failed
+    )
     click.echo(f"onegrad: {announced(task.plan, count)}", err=True)
     with SweepProgress() as bar:
         report = run(

@@ -39,18 +39,14 @@ def sweep(
 
     Every trial is stored when it is done: after a kill, start the same command again.
     """
-    from onegrad.driver import plan_sweep, run_plan
+    from onegrad.driver import check_plan, plan_sweep, run_plan
     from onegrad.report import SweepProgress, announced
-    from onegrad.resources import check_memory
     from onegrad.sweep import Sweep
-    from onegrad.validation import whole_number
 
-    whole_number("workers", workers, least=1)
     wanted = Sweep.load(file)
     plan = plan_sweep(wanted, out, retry_failed=retry_failed)
     if dask is None:
-        for setting in plan.settings:
-            check_memory(setting.problem, setting.models, workers=workers)
+        check_plan(plan, workers=workers)
     click.echo(f"onegrad: {announced(plan, workers, dask)}", err=True)
     if only_plan:
         return
@@ -62,14 +58,15 @@ def sweep(
             progress=lambda p: bar.update(p.done, p.goal, p.failed),
         )
     click.echo(f"{plan.total} trials are stored in {out}; onegrad results {out} shows them")
-    _tell_failures(found, out)
+    if tell_failures(found.of(wanted), out):
+        raise click.exceptions.Exit(1)
 
 
-def _tell_failures(found: Results, out: str) -> None:
-    """Summarise failed trials on stderr and end with exit code 1 when there are some."""
+def tell_failures(found: Results, out: str) -> bool:
+    """Summarise failed trials on stderr; return whether there are some."""
     failures = found.failures
     if failures.empty:
-        return
+        return False
     click.echo(
         f"onegrad: {len(failures)} rows failed; --retry-failed computes them again", err=True
     )
@@ -79,7 +76,7 @@ def _tell_failures(found: Results, out: str) -> None:
     if len(counts) > SHOWN_FAILURES:
         click.echo(f"onegrad: and {len(counts) - SHOWN_FAILURES} other errors", err=True)
     click.echo(f"onegrad: tracebacks: Results.load({out!r}).failures", err=True)
-    raise click.exceptions.Exit(1)
+    return True
 
 
 @click.command()
@@ -97,6 +94,9 @@ def results(directory: str, csv: str | None, parquet: str | None, metric: str) -
     frame = found.to_frame()
     if frame.empty:
         raise InvalidInput(f"results={directory!r}: holds no finished trials; run onegrad sweep")
+    if metric not in set(frame["metric"]):
+        known = ", ".join(frame["metric"].unique())
+        raise InvalidInput(f"metric={metric!r}: must be one of {known}; choose one")
     if csv == "-":
         click.echo(frame.to_csv(index=False), nl=False)
     elif csv is not None:
@@ -104,12 +104,8 @@ def results(directory: str, csv: str | None, parquet: str | None, metric: str) -
     if parquet is not None:
         _write("parquet", parquet, lambda path: _to_parquet(frame, path))
     if csv is None and parquet is None:
-        if metric not in set(frame["metric"]):
-            known = ", ".join(frame["metric"].unique())
-            raise InvalidInput(f"metric={metric!r}: must be one of {known}; choose one")
         print_results(frame, found.axes, metric=metric)
-    if len(found.contents.failed):
-        click.echo(f"onegrad: note: {len(found.contents.failed)} rows failed", err=True)
+    tell_failures(found, directory)
 
 
 def _to_parquet(frame: pd.DataFrame, path: Path) -> None:

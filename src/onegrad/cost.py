@@ -19,7 +19,7 @@ from onegrad.theory.spectrum import Tridiagonal
 Resource = Literal["product", "single", "factor", "reduction", "normal", "element"]
 SERIES_ORDERS = 6.0  # orders of a pair series at typical correlations, per component
 QUADRATURE_NODES = 800.0  # evaluations of σ per neuron and component for its expectations
-FIXED_SECONDS = 0.015  # drawing the mixture, quadratures of the label, checks
+FIXED_SECONDS = 0.01  # drawing the mixture, quadratures of the label, checks
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
@@ -13,11 +14,11 @@ from onegrad.cost import Rates, measure_rates, seconds
 from onegrad.engines import Engine, in_this_process, local_processes
 from onegrad.jobs import Job, Task, registered_functions
 from onegrad.randomness import NUMERICS
-from onegrad.resources import check_memory, peak_bytes
-from onegrad.store import Contents, Writer, digest, prepare, read
+from onegrad.resources import peak_bytes, require_memory, theory_bytes
+from onegrad.store import Contents, Writer, check_writable, digest, read
 from onegrad.sweep import Setting, Sweep
 from onegrad.sweep_results import Results
-from onegrad.validation import whole_number
+from onegrad.validation import InvalidInput, shown, whole_number
 
 TASK_SECONDS = 0.5  # small trials travel together up to about this long
 TASKS_PER_WORKER = 4  # but each worker gets several tasks, so that all end together
@@ -74,16 +75,25 @@ def plan_sweeps(
     sweeps: Sequence[Sweep], directory: str | Path, *, retry_failed: bool = False
 ) -> Plan:
     """Return one plan of several sweeps into a folder; what they have in common is run once."""
+    if not isinstance(directory, str | Path) or not str(directory):
+        raise InvalidInput(f"out={directory!r}: must be a folder; name one")
+    for sweep in sweeps:
+        if not isinstance(sweep, Sweep):
+            raise InvalidInput(f"sweep={shown(sweep)}: must be a Sweep; load one with Sweep.load")
     folder = Path(directory)
+    check_writable(folder)
     expanded = tuple((sweep, tuple(sweep.settings())) for sweep in sweeps)
-    prepare(folder)
     contents = read(folder)
     missing, total, failed = [], 0, 0
     asked: set[str] = set()
     for sweep, settings in expanded:
         for job in (job for setting in settings for job in _jobs(sweep, setting)):
-            keys = {m: key for m in job.models if (key := job.key(m)) not in asked}
-            asked.update(keys.values())
+            keys = {}
+            for model in job.models:
+                key = job.key(model)
+                if key not in asked:
+                    keys[model] = key
+                    asked.add(key)
             total += bool(keys)
             lost = [m for m, key in keys.items() if _is_failed(contents, key)]
             failed += bool(lost)
@@ -96,10 +106,20 @@ def plan_sweeps(
                 missing.append(replace(job, models=tuple(wanted)))
     rates = measure_rates()
     spent = sum(seconds(job.problem, job.models, rates, verb=job.verb) for job in missing)
-    needed = max(
-        (peak_bytes(s.problem, s.models) for _, settings in expanded for s in settings), default=0.0
-    )
+    needed = max(_bytes(sweep, setting) for sweep, settings in expanded for setting in settings)
     return Plan(expanded, folder, tuple(missing), total, failed, spent, needed, contents, rates)
+
+
+def _bytes(sweep: Sweep, setting: Setting) -> float:
+    """Return the peak memory of one worker on this setting, over what it does there."""
+    simulated = peak_bytes(setting.problem, setting.models) if "simulate" in sweep.verbs else 0.0
+    return max(simulated, theory_bytes(setting.problem) if "predict" in sweep.verbs else 0.0)
+
+
+def check_plan(plan: Plan, *, workers: int) -> None:
+    """Raise InvalidInput when the workers together need more memory than this machine has."""
+    whole_number("workers", workers, least=1)
+    require_memory(plan.bytes, workers=workers)
 
 
 def _is_failed(contents: Contents, key: str) -> bool:
@@ -148,30 +168,27 @@ def run_plan(
     progress: Callable[[Progress], None] | None = None,
 ) -> Results:
     """Return all results in the folder after running what the plan misses."""
-    whole_number("workers", workers, least=1)
     if dask is None:
-        for setting in plan.settings:
-            check_memory(setting.problem, setting.models, workers=workers)
-    _keep_sweeps(plan)
+        check_plan(plan, workers=workers)
+    engine = _engine(plan, workers, dask)  # a cluster that does not answer leaves nothing behind
     with Writer(plan.directory) as writer:
+        _keep_sweeps(plan)
         held = {digest(setting) for setting in plan.contents.settings}
         new = [s for s in _setting_records(plan) if digest(s) not in held]
         if new:
             writer.append(new)
         if plan.missing:
-            _run(plan, writer, workers, dask, progress)
+            _run(plan, writer, engine, make_tasks(plan, workers), progress)
     return Results.load(plan.directory)
 
 
 def _run(
     plan: Plan,
     writer: Writer,
-    workers: int,
-    dask: str | None,
+    engine: Engine,
+    tasks: list[Task],
     progress: Callable[[Progress], None] | None,
 ) -> None:
-    engine = _engine(plan, workers, dask)
-    tasks = make_tasks(plan, workers)
     state = Progress(0, len(plan.missing), 0)
     said: set[str] = set()
     reports = engine(tasks)
@@ -179,16 +196,12 @@ def _run(
         with closing(reports):  # type: ignore[type-var]
             for report in reports:
                 writer.append(report.rows)
-                trials = {(r["verb"], r["problem"], r["trial"]) for r in report.rows}
-                bad = {
-                    (r["verb"], r["problem"], r["trial"])
-                    for r in report.rows
-                    if r["status"] == "failed"
-                }
-                state = Progress(state.done + len(trials), state.goal, state.failed + len(bad))
+                done, failed = state.done + report.jobs, state.failed + report.failed
+                state = Progress(done, state.goal, failed)
                 for note in report.notes:
-                    if note not in said:
-                        said.add(note)
+                    kind = re.sub(r"\d[\d.e+-]*", "#", note)  # one of a kind, whatever its numbers
+                    if kind not in said:
+                        said.add(kind)
                         warnings.warn(note, stacklevel=4)
                 if progress is not None:
                     progress(state)
@@ -200,7 +213,7 @@ def _run(
 
 
 def _engine(plan: Plan, workers: int, dask: str | None) -> Engine:
-    if dask is not None:
+    if dask is not None and plan.missing:
         from onegrad.engine_dask import dask_engine
 
         return dask_engine(dask, workers=workers, needed=plan.bytes)

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import logging
+import re
+import time
 import warnings
 from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
 from onegrad import activations
-from onegrad.engines import MOST_DEATHS, Engine, lost_report
+from onegrad.engines import Engine, interrupts_ignored, lost_report
 from onegrad.jobs import Report, Task, run_in_worker
 from onegrad.randomness import NUMERICS
 from onegrad.validation import Failure, InvalidInput
 
 CONNECT_SECONDS = 10
 IN_FLIGHT_PER_THREAD = 3  # so that no worker waits for the driver
+DEATHS_ALLOWED = 4  # of workers until the scheduler gives a task up (its allowed-failures + 1)
+POLL_SECONDS, LOOK_SECONDS, NO_WORKERS_SECONDS = 0.01, 2.0, 600
 
 
 class EngineLost(Failure):
@@ -33,9 +38,17 @@ def dask_engine(address: str, *, workers: int, needed: float) -> Engine:
             f"dask={address!r}: needs the package distributed; pip install 'onegrad[dask]'"
         ) from None
 
+    # Its loggers print tracebacks of what we report in one line.
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    client = _client(distributed, address, workers)
+    try:
+        _check_memory(client, address, needed)
+    except InvalidInput:
+        client.close()
+        raise
+
     def run(tasks: list[Task]) -> Iterator[Report]:
-        with _client(distributed, address, workers) as client:
-            _check_memory(client, address, needed)
+        with client:
             yield from _reports(distributed, client, tasks)
 
     return run
@@ -43,7 +56,14 @@ def dask_engine(address: str, *, workers: int, needed: float) -> Engine:
 
 def _client(distributed: Any, address: str, workers: int) -> Any:
     if address == "local":
-        return distributed.Client(n_workers=workers, threads_per_worker=1, dashboard_address=None)
+        with interrupts_ignored():
+            return distributed.Client(
+                n_workers=workers, threads_per_worker=1, dashboard_address=None
+            )
+    if not re.fullmatch(r"([a-z]+://)?[^\s/:]+:\d+", address):
+        raise InvalidInput(
+            f"dask={address!r}: must be local or a scheduler's address; try tcp://HOST:8786"
+        )
     try:
         return distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
@@ -68,30 +88,59 @@ def _check_memory(client: Any, address: str, needed: float) -> None:
 def _reports(distributed: Any, client: Any, tasks: list[Task]) -> Iterator[Report]:
     known = activations.registered()
     waiting = deque(tasks)
+    suspects: deque[Task] = deque()  # were on a worker that died; each is tried alone
     held: dict[Any, Task] = {}
     completed = distributed.as_completed(loop=client.loop)
+
+    def submit(task: Task) -> None:
+        future = client.submit(run_in_worker, task.jobs, known, numerics=NUMERICS, pure=False)
+        held[future] = task
+        completed.add(future)
 
     def fill() -> None:
         threads = sum(client.nthreads().values())
         while waiting and len(held) < max(IN_FLIGHT_PER_THREAD * threads, 2):
-            task = waiting.popleft()
-            future = client.submit(run_in_worker, task.jobs, known, numerics=NUMERICS, pure=False)
-            held[future] = task
-            completed.add(future)
+            submit(waiting.popleft())
+        if suspects and not held:
+            submit(suspects.popleft())
 
     fill()
     while held:
+        _wait_for_one(client, completed)
         future = next(completed)
         task = held.pop(future)
-        report = _report(distributed, future, task, waiting)
+        report = _report(distributed, future, task, waiting, suspects)
         future.release()
         fill()
         if report is not None:
             yield report
 
 
-def _report(distributed: Any, future: Any, task: Task, waiting: deque[Task]) -> Report | None:
-    """Return what the task brought; None when it goes back into the queue."""
+def _wait_for_one(client: Any, completed: Any) -> None:
+    """Wait until a future is done; raise when the cluster has had no workers for too long."""
+    alone_since = None
+    looked = time.monotonic()
+    while not completed.has_ready():
+        time.sleep(POLL_SECONDS)
+        now = time.monotonic()
+        if now - looked < LOOK_SECONDS:
+            continue
+        looked = now
+        if client.status != "running" or client.nthreads():
+            alone_since = None
+        else:
+            alone_since = alone_since or now
+            if now - alone_since > NO_WORKERS_SECONDS:
+                raise EngineLost(
+                    f"dask: no workers for {NO_WORKERS_SECONDS} s; finished rows are stored; start "
+                    "workers, then the command again"
+                )
+
+
+def _report(
+    distributed: Any, future: Any, task: Task, waiting: deque[Task], suspects: deque[Task]
+) -> Report | None:
+    """Return what the task brought; None when it goes back into a queue."""
     if future.status == "finished":
         try:
             report: Report = future.result()
@@ -101,11 +150,13 @@ def _report(distributed: Any, future: Any, task: Task, waiting: deque[Task]) -> 
         return report
     error = future.exception() if future.status == "error" else None
     if isinstance(error, distributed.KilledWorker):
-        # The scheduler has tried it on several workers already (distributed's allowed-failures).
-        task.deaths = MOST_DEATHS
-        if len(task.jobs) == 1:
+        # The scheduler blames everything that was on a worker when it died. Only a job that does
+        # it again with nothing else in flight is to blame.
+        if task.deaths:
+            task.deaths += DEATHS_ALLOWED
             return lost_report(task)
-        waiting.extend(task.alone())
+        task.deaths = DEATHS_ALLOWED
+        suspects.extend(task.alone())
         return None
     if error is not None:
         reason = " ".join(f"{type(error).__name__}: {error}".split())

@@ -60,7 +60,7 @@ def local_processes(workers: int) -> Engine:
         def start(slot: int) -> None:
             if waiting:
                 task = waiting.popleft()
-                with _interrupts_ignored():
+                with interrupts_ignored():
                     future = pools[slot].submit(run_in_worker, task.jobs, known)
                 held[future] = (slot, task)
 
@@ -102,7 +102,8 @@ def _after_a_death(task: Task, waiting: deque[Task]) -> Report | None:
 def lost_report(task: Task) -> Report:
     """Return the failed rows of a task whose workers all died."""
     error = WorkerLost(f"{task.deaths} workers died while they ran this trial; is memory short?")
-    return Report([failed_row(job, m, error, 0.0) for job in task.jobs for m in job.models])
+    rows = [failed_row(job, m, error, 0.0) for job in task.jobs for m in job.models]
+    return Report(rows, len(task.jobs), len(task.jobs))
 
 
 def _new_pool() -> Any:
@@ -126,7 +127,7 @@ def _watch_parent(parent: int) -> None:
 
 
 @contextmanager
-def _interrupts_ignored() -> Iterator[None]:
+def interrupts_ignored() -> Iterator[None]:
     """Let processes that are started meanwhile ignore Ctrl-C, which is the driver's to handle."""
     if threading.current_thread() is not threading.main_thread():
         yield

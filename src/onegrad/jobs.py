@@ -76,9 +76,11 @@ class Task:
 
 @dataclass(frozen=True)
 class Report:
-    """What a task brought: rows, and warnings for the driver to show once."""
+    """What a task brought: rows of so many jobs, and warnings for the driver to show once."""
 
     rows: list[dict[str, Any]]
+    jobs: int
+    failed: int
     notes: list[str] = field(default_factory=list)
 
 
@@ -96,12 +98,15 @@ def run_task(
         )
     activations.adopt(known)
     shared = Shared() if len(jobs) > 1 else None
-    rows = []
+    rows, failed = [], 0
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for job in jobs:
-            rows += _rows(job, shared)
-    return Report(rows, list(dict.fromkeys(str(w.message) for w in caught)))
+            mine = _rows(job, shared)
+            failed += any(row["status"] == "failed" for row in mine)
+            rows += mine
+    notes = list(dict.fromkeys(str(w.message) for w in caught))
+    return Report(rows, len(jobs), failed, notes)
 
 
 def run_in_worker(

@@ -69,6 +69,8 @@ def _ridge(value: Any) -> float | tuple[float, ...]:
     numbers = real_numbers(value)
     if not numbers or not all(np.isfinite(v) and v > 0 for v in numbers):
         raise ValueError("must be finite and greater than 0; change it")
+    if len(set(numbers)) < len(numbers):
+        raise ValueError("must not repeat a penalty; remove one")
     return numbers[0] if np.ndim(value) == 0 else tuple(numbers)
 
 

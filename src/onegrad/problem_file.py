@@ -87,16 +87,22 @@ def _save_arrays(target: Path, arrays: dict[str, np.ndarray]) -> None:
 
 def replace_file(path: Path, write: Callable[[Path], object]) -> None:
     """Let `write` fill a file beside `path`, then put it in its place: whole or not at all."""
-    part = path.with_name(f".{path.name}.{os.getpid()}")
+    target = path.resolve()  # a link stays a link
+    part = target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        write(part)
-        part.replace(path)
+        if target.exists() and not target.is_file():
+            write(target)  # a device or a pipe cannot be replaced
+            return
+        try:
+            write(part)
+            part.replace(target)
+        finally:
+            part.unlink(missing_ok=True)
     except OSError as error:
+        reason = error.strerror or str(error)
         raise InvalidInput(
-            f"file={str(path)!r}: cannot be written ({error.strerror}); check the folder"
+            f"file={str(path)!r}: cannot be written ({reason}); check the folder"
         ) from None
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _to_toml(value: Any, refer: Callable[[Array], Any]) -> Any:

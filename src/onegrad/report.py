@@ -77,12 +77,22 @@ class SweepProgress:
         )
         self._task = self._bar.add_task("trials", total=None, rate="")
         self._terminal = sys.stderr.isatty()
-        self._start = self._said = time.monotonic()
+        self._start = time.monotonic()
+        self._line = ""
+        self._over = threading.Event()
 
     def __enter__(self) -> SweepProgress:
         if self._terminal:
             self._bar.start()
+        else:
+            threading.Thread(target=self._speak, daemon=True).start()
         return self
+
+    def _speak(self) -> None:
+        """Print the latest state now and then, also while trials take longer than that."""
+        while not self._over.wait(LINE_SECONDS):
+            elapsed = duration(time.monotonic() - self._start)
+            print(f"onegrad: {self._line or f'no trial yet after {elapsed}'}", file=sys.stderr)
 
     def __exit__(
         self,
@@ -90,19 +100,17 @@ class SweepProgress:
         value: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        self._over.set()
         if self._terminal:
             self._bar.stop()
 
     def update(self, done: int, goal: int, failed: int) -> None:
         """Show `done` of `goal`, with the number of failed trials where there are some."""
-        now = time.monotonic()
-        rate = done / max(now - self._start, 1e-9)
+        rate = done / max(time.monotonic() - self._start, 1e-9)
         text = f"{rate:.3g}/s" + (f", {failed} failed" if failed else "")
         self._bar.update(self._task, completed=done, total=goal, rate=text)
-        if not self._terminal and now - self._said >= LINE_SECONDS:
-            self._said = now
-            left = duration((goal - done) / rate)
-            print(f"onegrad: {done} of {goal} trials, {text}, {left} left", file=sys.stderr)
+        left = duration((goal - done) / rate)
+        self._line = f"{done} of {goal} trials, {text}, {left} left"
 
 
 def duration(seconds: float) -> str:
@@ -119,6 +127,7 @@ def announced(plan: Plan, workers: int, dask: str | None = None) -> str:
     where = f"{workers} worker{'s' if workers > 1 else ''}" if dask is None else "one Dask worker"
     share = plan.seconds / (workers if dask is None else 1)
     known = f", {plan.stored} stored already" if plan.stored else ""
+    known += f" ({plan.failed} failed)" if plan.failed else ""
     return (
         f"{plan.total} trials in {len(plan.settings)} settings{known}; about {duration(share)} on "
         f"{where}, peak memory about {plan.bytes / 1e9:.2g} GB per worker"
@@ -128,7 +137,7 @@ def announced(plan: Plan, workers: int, dask: str | None = None) -> str:
 def print_results(frame: pd.DataFrame, axes: list[str], *, metric: str = "test_mse") -> None:
     """Print mean and standard error of one metric per setting and model."""
     varied = [axis for axis in axes if frame[axis].nunique(dropna=False) > 1]
-    varied += [name for name in ("seed", "ridge") if frame[name].nunique() > 1]
+    varied += [name for name in ("seed", "ridge", "method") if frame[name].nunique() > 1]
     table = Table(
         caption=f"{metric}, mean ± standard error; the other metrics are in the table that --csv "
         "writes",

@@ -63,7 +63,13 @@ def check_memory(
     problem: Problem, models: Sequence[Model], *, workers: int, theory: bool = False
 ) -> None:
     """Raise InvalidInput when the workers together need more memory than the machine has."""
-    each = theory_bytes(problem) if theory else peak_bytes(problem, models)
+    require_memory(
+        theory_bytes(problem) if theory else peak_bytes(problem, models), workers=workers
+    )
+
+
+def require_memory(each: float, *, workers: int) -> None:
+    """Raise InvalidInput when workers of `each` bytes do not fit the machine together."""
     need, have = workers * each, machine_bytes()
     if need > have:
         fewer = (

@@ -24,6 +24,10 @@ from onegrad.validation import Failure, InvalidInput
 SYNC_SECONDS = 5.0  # how often the file is forced to the disk; a kill loses nothing meanwhile
 _SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _NUMBER = "number"
+_REQUIRED = {
+    "row": {"key", "status", "verb", "problem", "model", "seed", "trial", "numerics", "blas"},
+    "setting": {"sweep", "coordinates", "problem", "fields", "models", "seed", "method"},
+}
 
 
 class StoreError(Failure):
@@ -45,9 +49,9 @@ def decode(line: str) -> dict[str, Any] | None:
     """Return the record of a line, or None when it is torn or altered."""
     try:
         plain = json.loads(line)
-    except ValueError:
-        return None
-    if not isinstance(plain, dict) or plain.pop("checksum", None) != _checksum(plain):
+        if not isinstance(plain, dict) or plain.pop("checksum", None) != _checksum(plain):
+            return None
+    except (ValueError, RecursionError):  # not JSON, or JSON that we never write
         return None
     record: dict[str, Any] = _restored(plain)
     return record
@@ -87,11 +91,17 @@ def read(directory: Path) -> Contents:
     contents = Contents()
     seen: set[str] = set()
     for path in sorted(directory.glob("rows-*.jsonl")):
-        for number, line in enumerate(path.read_bytes().split(b"\n"), start=1):
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise InvalidInput(
+                f"file={str(path)!r}: cannot be read ({error.strerror}); restore or remove it"
+            ) from None
+        for number, line in enumerate(data.split(b"\n"), start=1):
             if not line:
                 continue
             record = decode(line.decode("utf-8", errors="replace"))
-            if record is None:
+            if record is None or not _REQUIRED.get(record.get("kind", ""), {""}) <= set(record):
                 contents.torn.append(f"{path.name} line {number}")
             elif record["kind"] == "row":
                 contents.add(record)
@@ -146,6 +156,16 @@ class Writer:
     def _new_name(self) -> Path:
         stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
         return self._directory / f"rows-{stamp}-{secrets.token_hex(4)}.jsonl"
+
+
+def check_writable(directory: Path) -> None:
+    """Raise InvalidInput when the folder cannot be made or written; nothing is written yet."""
+    nearest = next(place for place in (directory, *directory.absolute().parents) if place.exists())
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
+        reason = "no permission" if nearest.is_dir() else f"{str(nearest)!r} is not a folder"
+        raise InvalidInput(
+            f"out={str(directory)!r}: cannot be written ({reason}); choose another folder"
+        )
 
 
 def prepare(directory: Path) -> None:

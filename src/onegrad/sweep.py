@@ -19,38 +19,56 @@ from onegrad.models import resolve_models
 from onegrad.problem import Problem
 from onegrad.problem_file import read_fields, write_value
 from onegrad.resources import check_mixture_memory
-from onegrad.validation import Count, InvalidInput, Value, real_numbers, shown, whole_number
+from onegrad.validation import (
+    Count,
+    InvalidInput,
+    Value,
+    count_fields,
+    real_numbers,
+    shown,
+    whole_number,
+)
 
 Verb = Literal["simulate", "predict"]
 MOST_SETTINGS = 1_000_000
+MOST_RUNS = 10_000_000
 
 
-def _axis(values: Any) -> tuple[Any, ...]:
+def _axis(name: str, values: Any) -> tuple[Any, ...]:
     """Return the values of an axis: a list, or a range of `count` values from start to stop."""
     if isinstance(values, Mapping):
-        return _range(dict(values))
+        return _range(dict(values), whole=name.rpartition(".")[2] in count_fields(Problem))
     if isinstance(values, str | Array) or not isinstance(values, list | tuple | np.ndarray):
         raise ValueError("must be a list, or a table with start, stop and count; correct it")
-    listed = tuple(values.tolist() if isinstance(values, np.ndarray) else values)
+    listed = tuple(_plain_value(value) for value in values)
     if not listed:
         raise ValueError("must hold at least one value; add one")
     return listed
 
 
-def _range(table: dict[str, Any]) -> tuple[Any, ...]:
+def _plain_value(value: Any) -> Any:
+    """Return a value that TOML can hold: numpy numbers as Python's, arrays as `Array`."""
+    if value is None:
+        raise ValueError("must not hold None; write the default out")
+    if isinstance(value, np.generic):
+        return value.item()
+    return Array(value) if isinstance(value, np.ndarray) else value
+
+
+def _range(table: dict[str, Any], *, whole: bool) -> tuple[Any, ...]:
+    """Return evenly spaced values, or evenly in the logarithm; rounded for fields of counts."""
     spacing = table.pop("spacing", "linear")
     if set(table) != {"start", "stop", "count"} or spacing not in ("linear", "log"):
         raise ValueError('must have start, stop, count, and spacing "linear" or "log"; correct it')
     start, stop = real_numbers([table["start"], table["stop"]])
     count = whole_number("count", table["count"], least=1)
+    if count > MOST_SETTINGS:
+        raise ValueError(f"must have at most {MOST_SETTINGS} values; lower count")
     if spacing == "log" and not (start > 0 and stop > 0):
         raise ValueError("a log range must start and stop above 0; change it")
     space = np.geomspace if spacing == "log" else np.linspace
     numbers = [float(x) for x in space(start, stop, count)]
-    whole = all(isinstance(table[end], int) for end in ("start", "stop"))
-    if whole and all(abs(x - round(x)) <= 1e-9 * abs(x) for x in numbers):
-        return tuple(round(x) for x in numbers)
-    return tuple(numbers)
+    return tuple(dict.fromkeys(round(x) for x in numbers)) if whole else tuple(numbers)
 
 
 def _axes(table: Any) -> dict[str, tuple[Any, ...]]:
@@ -60,10 +78,14 @@ def _axes(table: Any) -> dict[str, tuple[Any, ...]]:
     for name, values in table.items():
         if isinstance(values, Mapping) and not {"start", "stop", "count"} & set(values):
             # TOML reads network.width = […] without quotes as a table in a table.
-            axes.update({f"{name}.{inner}": axis for inner, axis in _axes(values).items()})
+            if not values:
+                raise InvalidInput(f"{name}={{}}: must hold at least one axis; add one")
+            axes.update(_axes({f"{name}.{inner}": axis for inner, axis in values.items()}))
             continue
+        if "__" in str(name):
+            raise InvalidInput(f"{name}: write the path with dots; rename it")
         try:
-            axes[str(name)] = _axis(values)
+            axes[str(name)] = _axis(str(name), values)
         except ValueError as error:
             raise InvalidInput(f"{name}={shown(values)}: {error}") from None
     return axes
@@ -94,11 +116,10 @@ class Sweep(Value):
     trials: Count = 8
     draws: Count = 4
     method: Literal["single", "conditional"] = "single"
-    seed: int = 0
+    seed: Annotated[int, PlainValidator(lambda n: whole_number("seed", n, least=0))] = 0
 
     @model_validator(mode="after")
     def _consistent(self) -> Sweep:
-        whole_number("seed", self.seed, least=0)
         if not self.verbs:
             raise ValueError("verbs=(): must name simulate, predict or both; add one")
         grouped = [name for group in self.zip for name in group]
@@ -111,6 +132,10 @@ class Sweep(Value):
             lengths = {name: len(self.axes[name]) for name in group}
             if len(set(lengths.values())) > 1:
                 raise ValueError(f"zip={lengths}: axes of a group must be equally long; change one")
+        for axes in (*self.zip, *((name,) for name in self.axes if name not in grouped)):
+            points = list(zip(*(self.axes[name] for name in axes), strict=True))
+            if len({json.dumps(point, default=_described) for point in points}) < len(points):
+                raise ValueError(f"axes.{axes[0]}: must not repeat a value; remove one")
         return self
 
     @property
@@ -135,6 +160,12 @@ class Sweep(Value):
             raise InvalidInput(
                 f"axes: give {total} settings, at most {MOST_SETTINGS} are taken; shorten one"
             )
+        runs = total * sum(self.trials if v == "simulate" else self.draws for v in self.verbs)
+        if runs > MOST_RUNS:
+            raise InvalidInput(
+                f"trials={self.trials}: give {runs:.3g} runs, at most {MOST_RUNS:.0e} are taken; "
+                "lower it, or split the sweep"
+            )
         settings = []
         for places in itertools.product(*sizes):
             coordinates = {
@@ -153,7 +184,12 @@ class Sweep(Value):
             models = resolve_models(problem, self.models, seed=self.seed)
         except InvalidInput as error:
             raise InvalidInput(f"axes: {error}" if coordinates else str(error)) from None
-        return Setting(coordinates, problem, tuple(models))
+        if "predict" in self.verbs and all(model.kind == "conditional" for model in models):
+            raise InvalidInput(
+                f"models={list(self.models)}: the conditional model has no theory of its own, its "
+                "errors are the network's; add network, or leave predict out of verbs"
+            )
+        return Setting(coordinates, problem, tuple({m.key: m for m in models[::-1]}.values())[::-1])
 
     @property
     def digest(self) -> str:
@@ -165,7 +201,13 @@ class Sweep(Value):
     @classmethod
     def load(cls, path: str | Path) -> Sweep:
         """Return the sweep in a TOML file; arrays come from the `.npz` beside it."""
-        return cls(**read_fields(Path(path)))
+        fields = read_fields(Path(path))
+        outside = [name for name in fields if name in Problem.model_fields]
+        if outside:
+            raise InvalidInput(
+                f"{outside[0]}: belongs to the problem; move it under [problem], or use simulate"
+            )
+        return cls(**fields)
 
     def save(self, path: str | Path) -> None:
         """Write the sweep to a TOML file, large arrays to an `.npz` of the same name."""
@@ -182,4 +224,4 @@ class Setting:
 
 
 def _described(value: Any) -> Any:
-    return {"digest": value.digest} if isinstance(value, Array) else repr(value)
+    return value.values.tolist() if isinstance(value, Array) else repr(value)

@@ -14,14 +14,15 @@ import numpy as np
 import pandas as pd
 
 from onegrad.results import paired_gap
-from onegrad.store import Contents, read
+from onegrad.store import Contents, digest, read
 from onegrad.sweep import Sweep
 from onegrad.validation import InvalidInput, shown
 
 if TYPE_CHECKING:
     import xarray
 
-_RESULT_COLUMNS = ["verb", "method", "seed", "model", "degree", "ridge", "metric"]
+_RESULT_COLUMNS = ["setting", "verb", "method", "seed", "model", "degree", "ridge", "metric"]
+_SHORT = 12  # characters of a digest that tell settings apart
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,8 @@ class Results:
     @classmethod
     def load(cls, directory: str | Path) -> Results:
         """Return the results in a folder; unreadable lines are skipped with a warning."""
+        if not isinstance(directory, str | Path):
+            raise InvalidInput(f"results={shown(directory)}: must be a folder; name one")
         folder = Path(directory)
         if not folder.is_dir():
             raise InvalidInput(f"results={str(folder)!r}: no such folder; run onegrad sweep first")
@@ -66,8 +69,28 @@ class Results:
 
     @property
     def axes(self) -> list[str]:
-        """The fields that any sweep in the folder varied, in order of appearance."""
-        return list(dict.fromkeys(n for s in self.contents.settings for n in s["coordinates"]))
+        """The fields that tell settings apart: what sweeps varied, then what else differs.
+
+        `ridge` is a column of its own.
+        """
+        settings = self.contents.settings
+        found = [n for s in settings for n in s["coordinates"] if n != "ridge"]
+        axes = list(dict.fromkeys(found))
+        alike: dict[tuple[Any, ...], list[dict[str, Any]]] = defaultdict(list)
+        for setting in settings:
+            alike[tuple(_coordinate(setting, axis) for axis in axes)].append(setting)
+        for group in alike.values():
+            if len({s["problem"] for s in group}) > 1:
+                leaves = [_leaves(s["fields"]) for s in group]
+                paths = dict.fromkeys(path for one in leaves for path in one)
+                axes += [
+                    path
+                    for path in paths
+                    if path.split(".")[0] != "ridge"
+                    and path not in axes
+                    and len({repr(one.get(path)) for one in leaves}) > 1
+                ]
+        return axes
 
     @cached_property
     def trials(self) -> pd.DataFrame:
@@ -77,9 +100,10 @@ class Results:
             if row["status"] == "ok":
                 rows[_group(row, row["model"], row.get("method"))].append(row)
         lines: list[tuple[Any, ...]] = []
+        axes = self.axes
         done: set[tuple[Any, ...]] = set()
         for setting in self.contents.settings:
-            where = tuple(_coordinate(setting, axis) for axis in self.axes)
+            where = (*(_coordinate(setting, axis) for axis in axes), _identity(setting))
             for model in setting["models"]:
                 for verb, method in (("simulate", None), ("predict", setting["method"])):
                     group = _group({**setting, "verb": verb}, model["key"], method)
@@ -90,7 +114,7 @@ class Results:
                     for row in sorted(rows[group], key=lambda r: r["trial"]):
                         lines += _lines(head, row, _ridges(setting))
         frame = pd.DataFrame(
-            lines, columns=[*self.axes, *_RESULT_COLUMNS, "trial", "value"], dtype=object
+            lines, columns=[*axes, *_RESULT_COLUMNS, "trial", "value"], dtype=object
         ).infer_objects()
         return frame.astype({"degree": "Int64"})
 
@@ -124,17 +148,25 @@ class Results:
 
     def gaps(self, metric: str = "test_mse") -> pd.DataFrame:
         """Return each model's gap to the network of the same verb, paired over trials."""
-        return self._paired(metric, "model", "network", ["verb", "method"])
+        return self._paired(self._of_metric(metric), "model", "network", ["verb", "method"])
 
     def theory_gaps(self, metric: str = "test_mse") -> pd.DataFrame:
         """Return the gap of prediction to simulation for each model, paired over common trials."""
-        found = self._paired(metric, "verb", "simulate", ["model"])
-        return found.drop(columns="verb")
+        mine = self._of_metric(metric)
+        named = mine.assign(method=mine["method"].fillna("simulate"))
+        return self._paired(named, "method", "simulate", ["model"])
 
-    def _paired(self, metric: str, over: str, reference: str, others: list[str]) -> pd.DataFrame:
+    def _of_metric(self, metric: str) -> pd.DataFrame:
+        known = self.trials["metric"].unique()
+        if metric not in known:
+            raise InvalidInput(f"metric={metric!r}: must be one of {', '.join(known)}; choose one")
+        return self.trials[self.trials["metric"] == metric]
+
+    def _paired(
+        self, mine: pd.DataFrame, over: str, reference: str, others: list[str]
+    ) -> pd.DataFrame:
         """Return gaps between values of the column `over` and its value `reference`."""
-        mine = self.trials[self.trials["metric"] == metric]
-        keys = [*self.axes, *others, "seed", *(["ridge"] if "ridge" not in self.axes else [])]
+        keys = [*self.axes, "setting", *others, "seed", "ridge"]
         lines = []
         for where, group in mine.groupby(keys, sort=False, dropna=False):
             table = group.pivot(index="trial", columns=over, values="value")
@@ -200,13 +232,39 @@ def _coordinate(setting: dict[str, Any], axis: str) -> Any:
     """Return the setting's place on an axis, from its problem where its own sweep had none."""
     if axis in setting["coordinates"]:
         return setting["coordinates"][axis]
-    value: Any = setting["fields"]
-    for name in axis.split("."):
-        if isinstance(value, list):
-            value = value[0 if name == "*" else int(name)]
-        else:
-            value = value.get(name) if isinstance(value, dict) else None
-    return value if np.isscalar(value) or value is None else shown(json.dumps(value))
+    value = _at(setting["fields"], axis.split("."))
+    return value if np.isscalar(value) or value is None else json.dumps(value)
+
+
+def _at(value: Any, path: list[str]) -> Any:
+    """Return what stands at a path, None where nothing does; for * what all entries agree on."""
+    if not path:
+        return value
+    name, *rest = path
+    if isinstance(value, list) and name == "*":
+        found = [_at(entry, rest) for entry in value]
+        return found[0] if found and all(one == found[0] for one in found) else found
+    if isinstance(value, list):
+        within = name.isdigit() and int(name) < len(value)
+        return _at(value[int(name)], rest) if within else None
+    return _at(value[name], rest) if isinstance(value, dict) and name in value else None
+
+
+def _leaves(value: Any, path: str = "") -> dict[str, Any]:
+    """Return every single value of nested fields by its dotted path."""
+    if not isinstance(value, dict | list):
+        return {path: value}
+    items = value.items() if isinstance(value, dict) else enumerate(value)
+    found: dict[str, Any] = {}
+    for name, inner in items:
+        found |= _leaves(inner, f"{path}.{name}" if path else str(name))
+    return found
+
+
+def _identity(setting: dict[str, Any]) -> str:
+    """Return what tells a setting from all others, also where no coordinate does."""
+    marks = [setting["problem"], setting["numerics"], setting.get("functions", {})]
+    return digest(marks)[:_SHORT]
 
 
 def _together(frame: pd.DataFrame, one: str, other: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -46,19 +46,34 @@ class Value(BaseModel):
             raise InvalidInput(one_line(error, known_fields(type(self)))) from None
 
 
-def known_fields(model: type[BaseModel]) -> list[str]:
-    """Return every field name of `model` and of the models nested in it."""
-    names: list[str] = []
+def nested_fields(model: type[BaseModel]) -> Iterator[tuple[str, Any]]:
+    """Yield name and annotation of every field of `model` and of the models nested in it."""
     todo: list[Any] = [model]
     while todo:
         kind = todo.pop()
         if isinstance(kind, type) and issubclass(kind, BaseModel):
             for name, field in kind.model_fields.items():
-                names.append(name)
+                yield name, field.annotation
                 todo.append(field.annotation)
         else:
             todo.extend(getattr(kind, "__args__", ()))
-    return names
+
+
+def known_fields(model: type[BaseModel]) -> list[str]:
+    """Return every field name of `model` and of the models nested in it."""
+    return [name for name, _ in nested_fields(model)]
+
+
+def count_fields(model: type[BaseModel]) -> set[str]:
+    """Return the names of whole-number fields of `model` and of the models nested in it."""
+    return {
+        name
+        for name, annotation in nested_fields(model)
+        if any(
+            getattr(part, "__origin__", part) is int
+            for part in (annotation, *getattr(annotation, "__args__", ()))
+        )
+    }
 
 
 def one_line(error: ValidationError, known: list[str]) -> str:

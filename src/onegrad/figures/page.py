@@ -67,7 +67,7 @@ def _overview(about: dict[str, Any]) -> str:
     return "\n".join(
         f"<tr><td>{link if i == 0 else ''}</td><td>{about['scale'] if i == 0 else ''}</td>"
         f"<td>{escape(d['name'])}</td><td>{_percent(d['largest'], d['stderr'])}</td>"
-        f"<td>{100 * d['mean']:.2f} %</td><td>{d['beyond']} of {d['points']}</td></tr>"
+        f"<td>{100 * d['mean']:.2f} %</td><td>{d['beyond']} of {d['known']}</td></tr>"
         for i, d in enumerate(about["deviations"])
     )
 
@@ -82,8 +82,8 @@ def _verdicts(panels: list[tuple[dict[str, Any], Path]]) -> str:
     for about, _ in panels:
         for d in about["deviations"]:
             total = totals.setdefault(d["name"].split(",")[0], [0, 0])
-            total[0] += d["points"] - d["beyond"]
-            total[1] += d["points"]
+            total[0] += d["known"] - d["beyond"]
+            total[1] += d["known"]
     return "".join(
         f"<li>{escape(name)}: {agree} of {points} points agree</li>"
         for name, (agree, points) in totals.items()
@@ -102,8 +102,8 @@ def _section(about: dict[str, Any], picture: Path) -> str:
     redrawn = "everything" if about["redraw"] == "all" else "what the paper redrew"
     versions = ", ".join(f"{escape(k)} {escape(v)}" for k, v in about["versions"].items())
     return f"""<section id="panel-{name}"><h2>{name}{ours}</h2>
-<p>{escape(about["caption"])} {escape(about["settings"])} unless on an axis; at most
-{about["trials"]} trials per point.</p>
+<p>{escape(about["caption"])} {escape(about["settings"])}at most {about["trials"]} trials per
+point.</p>
 <img alt="{escape(about["caption"])}" src="data:image/png;base64,{data}">
 <p><strong>What to see:</strong> {escape(about["shows"])}</p>
 <ul>{points}</ul>
@@ -113,8 +113,8 @@ per trial; {versions}; numbers in <code>{name}.csv</code>.</p></section>"""
 
 def _verdict(deviation: dict[str, Any]) -> str:
     if deviation["beyond"] == 0:
-        return f"no point of {deviation['points']} is apart"
-    return f"<strong>{deviation['beyond']} of {deviation['points']} points are apart</strong>"
+        return f"no point of {deviation['known']} is apart"
+    return f"<strong>{deviation['beyond']} of {deviation['known']} points are apart</strong>"
 
 
 def _percent(value: float, stderr: float | None) -> str:

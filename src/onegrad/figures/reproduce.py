@@ -47,6 +47,7 @@ def plan_reproduction(
     out: str | Path = "figures",
     redraw: str = "all",
     seed: int = 0,
+    retry_failed: bool = False,
 ) -> Reproduction:
     """Return what must be run for these panels, all of them when none is named."""
     if scale not in SCALES:
@@ -61,7 +62,7 @@ def plan_reproduction(
         for name in studies
     ]
     folder = Path(out)
-    plan = plan_sweeps(sweeps, folder / STORE)
+    plan = plan_sweeps(sweeps, folder / STORE, retry_failed=retry_failed)
     return Reproduction(chosen, scale, redraw, seed, folder, plan)
 
 
@@ -70,19 +71,18 @@ def reproduce(
     *,
     workers: int = 1,
     progress: Callable[[Progress], None] | None = None,
-    drawn: Callable[[str], None] | None = None,
 ) -> Path:
     """Return the path of the report after running what is missing and drawing every panel."""
     results = run_plan(task.plan, workers=workers, progress=progress)
-    if results.contents.failed:
+    found = {panel: results.of(task.sweep(panel)) for panel in task.panels}
+    failed = sum(len(mine.contents.failed) for mine in found.values())
+    if failed:
         raise Failure(
-            f"{len(results.contents.failed)} trials failed; onegrad results "
-            f"{task.directory / STORE} tells which"
+            f"{failed} rows failed; onegrad results {task.directory / STORE} tells why, "
+            "--retry-failed computes them again"
         )
-    for panel in task.panels:
-        write_panel(task, panel, results.of(task.sweep(panel)))
-        if drawn is not None:
-            drawn(panel.name)
+    for panel, mine in found.items():
+        write_panel(task, panel, mine)
     return write_report(task.directory)
 
 
@@ -90,17 +90,15 @@ def write_panel(task: Reproduction, panel: Panel, results: Results) -> None:
     """Write PANEL.csv, PANEL.png, PANEL.pdf, and what the report says of it as PANEL.json."""
     from onegrad.figures.plot import draw, save
 
-    table = panel_table(panel, results)
-    problem = task.sweep(panel).problem
     comparable = task.scale == "paper"
+    table = panel_table(panel, results, beside_published=comparable)
+    sweep = task.sweep(panel)
     figure = draw(panel, table, show_published=comparable)
     replace_file(task.directory / f"{panel.name}.csv", lambda p: table.to_csv(p, index=False))
     for kind in ("png", "pdf"):
         place = task.directory / f"{panel.name}.{kind}"
         replace_file(place, functools.partial(save, figure, kind=kind))
     found = deviations(panel, table, results)
-    if not comparable:
-        found = [d for d in found if "published" not in d.name]
     redraw = "" if task.redraw == "all" else f" --redraw {task.redraw}"
     seed = "" if task.seed == 0 else f" --seed {task.seed}"
     about = {
@@ -109,16 +107,24 @@ def write_panel(task: Reproduction, panel: Panel, results: Results) -> None:
         "shows": panel.shows,
         "ours": panel.ours,
         "scale": task.scale,
-        "settings": f"n = {problem.dimension}, m = {problem.samples}",
+        "settings": _sizes(sweep),
         "trials": int(table["trials"].max()),
         "deviations": [asdict(d) for d in found],
-        "command": f"onegrad reproduce {panel.name} --scale {task.scale}{redraw}{seed}",
+        "command": f"onegrad reproduce {panel.name} --scale {task.scale} --out "
+        f"{task.directory.name}{redraw}{seed}",
         "seed": task.seed,
         "redraw": task.redraw,
         "versions": versions(),
     }
     text = json.dumps(about, indent=1, ensure_ascii=False)
     replace_file(task.directory / f"{panel.name}.json", lambda p: p.write_text(text, "utf-8"))
+
+
+def _sizes(sweep: Sweep) -> str:
+    """Return the sizes that no axis changes."""
+    sizes = {"dimension": "n", "samples": "m"}
+    fixed = [f"{s} = {getattr(sweep.problem, f)}" for f, s in sizes.items() if f not in sweep.axes]
+    return ", ".join(fixed) + "; " if fixed else ""
 
 
 def estimated_seconds(panel: Panel, scale: Scale, rates: Rates | None = None) -> float:

@@ -31,10 +31,11 @@ NEGLIGIBLE = 1e-3  # of a panel's largest value: relative deviations of less say
 _SOURCES = {"half_test_mse": ("test_mse", 0.5), **{name: (name, 1.0) for name in METRICS}}
 
 
-def panel_table(panel: Panel, results: Results) -> pd.DataFrame:
+def panel_table(panel: Panel, results: Results, *, beside_published: bool = True) -> pd.DataFrame:
     """Return the panel's table; predictions are the models named …_theory.
 
-    Maps and curves told apart by a second axis have columns y_name and y as well.
+    Maps and curves told apart by a second axis have columns y_name and y as well. Published values
+    are filled in only at the published size.
     """
     if panel.kind in ("linear_map", "degree_map", "gaps"):
         found = _gap_table(panel, results)
@@ -64,7 +65,7 @@ def panel_table(panel: Panel, results: Results) -> pd.DataFrame:
             "trials": found["count"],
         }
     )
-    table["published"] = _published_values(panel, table)
+    table["published"] = _published_values(panel, table) if beside_published else np.nan
     if panel.y is not None:
         table["y_name"], table["y"] = panel.y.name, found[panel.y.path]
     return table.reset_index(drop=True)
@@ -99,12 +100,12 @@ def published() -> pd.DataFrame:
         return pd.read_csv(file, dtype={"panel": str})
 
 
-def _published_values(panel: Panel, table: pd.DataFrame) -> pd.Series:
-    """Return the published value of every line, NaN where there is none."""
+def _published_values(panel: Panel, table: pd.DataFrame, column: str = "value") -> pd.Series:
+    """Return the published value of every line or its uncertainty, NaN where there is none."""
     if not panel.published:
         return pd.Series(np.nan, index=table.index)
     mine = table.assign(place=table["x"].astype(float).round(4))
-    theirs = published().assign(place=lambda p: p["x"].round(4)).rename(columns={"value": "theirs"})
+    theirs = published().assign(place=lambda p: p["x"].round(4)).rename(columns={column: "theirs"})
     keys = ["panel", "metric", "activation", "model", "place"]
     merged = mine[keys].merge(theirs[[*keys, "theirs"]], on=keys, how="left")
     return pd.Series(merged["theirs"].to_numpy(), index=table.index)
@@ -115,7 +116,7 @@ class Deviation:
     """The largest and the mean absolute relative deviation between two columns of a panel.
 
     `stderr` is that of the largest one; `beyond` counts points that differ by more than 3 % plus
-    four standard errors; a point whose standard error is unknown is not counted.
+    four standard errors, of the `known` points that have one.
     """
 
     name: str
@@ -124,6 +125,7 @@ class Deviation:
     where: str
     mean: float
     points: int
+    known: int
     beyond: int
 
 
@@ -148,8 +150,10 @@ def deviations(panel: Panel, table: pd.DataFrame, results: Results) -> list[Devi
             found.append(_summary(name, _placed(mine, where, table)))
     both = table[table["published"].notna()]
     if not both.empty:
+        both = both.assign(published_uncertainty=_published_values(panel, both, "uncertainty"))
         lines = both.assign(gap=both["value"] / both["published"] - 1)
-        lines["stderr"] = both["stderr"] / both["published"]
+        theirs = both["published_uncertainty"]
+        lines["stderr"] = np.hypot(both["stderr"], theirs) / both["published"]
         found.append(_summary("ours against published", lines))
     return found
 
@@ -179,5 +183,6 @@ def _summary(name: str, lines: pd.DataFrame) -> Deviation:
         ", ".join(place),
         float(np.mean(np.abs(size))),
         len(size),
+        int(np.sum(np.isfinite(stderr))),
         int(np.sum(np.abs(size) > 0.03 + 4 * stderr)),
     )
