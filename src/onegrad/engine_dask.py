@@ -39,7 +39,9 @@ def dask_engine(address: str, *, workers: int, needed: float) -> Engine:
         ) from None
 
     # Its loggers print tracebacks of what we report in one line.
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    for name in list(logging.root.manager.loggerDict):
+        if name.split(".")[0] == "distributed":
+            logging.getLogger(name).setLevel(logging.CRITICAL)
     client = _client(distributed, address, workers)
     try:
         _check_memory(client, address, needed)
