@@ -24,6 +24,8 @@ ORDER = [
     "scaling",
     "problem",
     "problem_file",
+    "data.fashion_mnist",
+    "data.fitting",
     "instance",
     "network",
     "sharing",

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from onegrad.activations import register_activation as register_activation
+    from onegrad.data.fashion_mnist import load_fashion_mnist as load_fashion_mnist
+    from onegrad.data.fitting import fit_mixture as fit_mixture
     from onegrad.data.source import Component as Component
     from onegrad.data.source import MixtureSource as MixtureSource
     from onegrad.data.teacher import ClassLabels as ClassLabels
@@ -53,6 +55,8 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "register_activation": "activations",
+    "load_fashion_mnist": "data.fashion_mnist",
+    "fit_mixture": "data.fitting",
     "Component": "data.source",
     "MixtureSource": "data.source",
     "ClassLabels": "data.teacher",
