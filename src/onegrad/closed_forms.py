@@ -19,9 +19,11 @@ def relu_coefficients(means: Floats, deviations: Floats, order: int) -> Floats:
 
     With t = m/s: a_0 = m N(t) + s N'(t), a_1 = s N(t), a_q = (−1)^q s H_{q−2}(t) N'(t) for q ≥ 2.
     """
-    t = means / deviations
+    shape = np.broadcast_shapes(np.shape(means), np.shape(deviations))
+    # Without means all neurons share t = 0, and one value of each polynomial serves them.
+    t = means / deviations if np.any(means) else np.zeros((1,) * len(shape))
     below, density = ndtr(t), normal_density(t)
-    out = np.empty((order + 1, *np.shape(t)))
+    out = np.empty((order + 1, *shape))
     out[0] = means * below + deviations * density
     if order >= 1:
         out[1] = deviations * below

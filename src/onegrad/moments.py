@@ -76,7 +76,10 @@ def label_moments(
     if link is not None and link is feature_map.pair_activation and link.pair and law.centred:
         deviation = float(np.sqrt(teacher.projected_variance(law.gaussian)))
         return link.pair(correlation, law.deviations, np.full(len(correlation), deviation))
-    order = _orders_for(float(np.max(np.abs(correlation))))
+    if feature_map.degree is None:
+        order = _orders_for(float(np.max(np.abs(correlation))))
+    else:
+        order = max(feature_map.degree, 1)  # polynomials have no coefficients beyond their degree
     products = (
         feature_map.coefficients(law, order) * teacher.coefficients(law.gaussian, order)[:, None]
     )
