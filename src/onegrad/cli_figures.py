@@ -43,11 +43,11 @@ def reproduce(
         panels, scale=scale, out=out, redraw=redraw, seed=seed, retry_failed=retry_failed
     )
     click.echo(f"onegrad: {announced(task.plan, count)}", err=True)
-    with SweepProgress() as bar:
+    with SweepProgress(len(task.plan.missing)) as bar:
         report = run(
             task,
             workers=count,
-            progress=lambda p: bar.update(p.done, p.goal, p.failed),
+            progress=lambda p: bar.update(p.done, p.failed),
         )
     names = " ".join(panel.name for panel in task.panels)
     click.echo(f"drew {names} in {out}; open {report}")

@@ -50,12 +50,12 @@ def sweep(
     click.echo(f"onegrad: {announced(plan, workers, dask)}", err=True)
     if only_plan:
         return
-    with SweepProgress() as bar:
+    with SweepProgress(len(plan.missing)) as bar:
         found = run_plan(
             plan,
             workers=workers,
             dask=dask,
-            progress=lambda p: bar.update(p.done, p.goal, p.failed),
+            progress=lambda p: bar.update(p.done, p.failed),
         )
     click.echo(f"{plan.total} trials are stored in {out}; onegrad results {out} shows them")
     if tell_failures(found.of(wanted), out):

@@ -65,7 +65,8 @@ class TrialProgress:
 class SweepProgress:
     """Trials done, rate and remaining time: a bar on a terminal, a line now and then in a pipe."""
 
-    def __init__(self) -> None:
+    def __init__(self, goal: int) -> None:
+        self._goal = goal
         self._bar = Progress(
             TextColumn("trials"),
             BarColumn(),
@@ -82,7 +83,9 @@ class SweepProgress:
         self._over = threading.Event()
 
     def __enter__(self) -> SweepProgress:
-        if self._terminal:
+        if not self._goal:
+            self._over.set()
+        elif self._terminal:
             self._bar.start()
         else:
             threading.Thread(target=self._speak, daemon=True).start()
@@ -101,11 +104,14 @@ class SweepProgress:
         traceback: TracebackType | None,
     ) -> None:
         self._over.set()
-        if self._terminal:
+        if self._bar.live.is_started:
             self._bar.stop()
 
-    def update(self, done: int, goal: int, failed: int) -> None:
-        """Show `done` of `goal`, with the number of failed trials where there are some."""
+    def update(self, done: int, failed: int) -> None:
+        """Show how many are done, with the number of failed trials where there are some."""
+        goal = self._goal
+        if done == goal:
+            self._over.set()
         rate = done / max(time.monotonic() - self._start, 1e-9)
         text = f"{rate:.3g}/s" + (f", {failed} failed" if failed else "")
         self._bar.update(self._task, completed=done, total=goal, rate=text)
