@@ -170,9 +170,9 @@ def test_structure_agrees_with_the_dense_computation_for_wide_networks(activatio
 
 
 def test_all_models_of_a_draw_are_reduced_the_same_way():
-    """At n = 400 the structure holds for the tanh network alone: then it is used for none."""
+    """At n = 500 the structure holds for the tanh network alone: then it is used for none."""
     problem = Problem(
-        dimension=400, samples=400, network={"activation": "tanh", "width_ratio": 3.0}
+        dimension=500, samples=500, network={"activation": "tanh", "width_ratio": 3.0}
     )
     instance, layers, first = trained(problem)
     network, hermite = resolve_models(problem, ["network", "hermite"])

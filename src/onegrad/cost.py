@@ -15,6 +15,7 @@ from onegrad.equivalents import Model
 from onegrad.problem import Problem
 from onegrad.theory.prediction import STRUCTURED_FROM
 from onegrad.theory.spectrum import Tridiagonal
+from onegrad.theory.structured import LEAST_DIMENSION
 
 Resource = Literal["product", "single", "factor", "reduction", "normal", "element"]
 SERIES_ORDERS = 6.0  # orders of a pair series at typical correlations, per component
@@ -58,7 +59,8 @@ def stages(problem: Problem, models: Sequence[Model], *, verb: str = "simulate")
     if verb == "predict" or problem.test == "exact":
         found.append(Stage("expectations", "element", layers * parts * QUADRATURE_NODES * k))
     if verb == "predict":
-        side = n if k > STRUCTURED_FROM * n else k  # the smaller side of diagonal + low rank
+        structured = n >= LEAST_DIMENSION and k > STRUCTURED_FROM * n
+        side = n if structured else k  # the smaller side of diagonal + low rank
         return [
             *found,
             Stage("correlations", "product", layers * (1.0 * k * side * n)),
