@@ -151,7 +151,7 @@ def test_help_and_version_import_nothing_heavy():
 
 def test_progress_shows_on_a_terminal_and_never_in_a_pipe():
     program = (
-        "import time; from onegrad.report import TrialProgress\n"
+        "import time; from onegrad.progress import TrialProgress\n"
         "with TrialProgress() as bar:\n"
         "    time.sleep(2.3); bar.update(1, 2); time.sleep(0.3)\n"
     )

@@ -66,6 +66,7 @@ ORDER = [
     "figures.plot",
     "figures.page",
     "figures.reproduce",
+    "progress",
     "report",
     "options",
     "cli_sweep",

@@ -10,11 +10,8 @@ from conftest import small
 from onegrad import (
     InvalidInput,
     Problem,
-    draw,
     equivalence,
     feature_map,
-    first_layers,
-    initialise,
     maximal_rate_limit,
     predict,
     predict_curve,
@@ -26,12 +23,10 @@ from onegrad import (
 from onegrad.moments import exact_test_mse
 from onegrad.population import population_moments
 from onegrad.theory.conditional import half_range_rule
-from onegrad.theory.limit import marchenko_pastur
 from onegrad.theory.prediction import model_spectra
 from onegrad.theory.ridge import effective_ridge, ridge_errors
 from onegrad.theory.spectrum import Spectrum, Tridiagonal
-from onegrad.validation import NotConverged
-from theory_cases import limit_problem, paired, trained
+from theory_cases import paired, trained
 
 
 @pytest.mark.parametrize("source", ["plain", "rich"])
@@ -328,59 +323,6 @@ def test_a_higher_degree_is_not_always_closer():
     assert found.theorem == 3
 
 
-def test_tuning_finds_the_best_of_a_predicted_grid():
-    problem = small(samples=100, teacher={"noise": 0.2})
-    found = tune(problem, ["ridge", "learning_rate"], draws=2)
-    assert set(found.values) == {"ridge", "learning_rate"}
-    for ridge in (1e-6, 1e-3, 1e-1):
-        for rate in (0.1, 10.0):
-            other = found.problem.replace(
-                ridge=ridge,
-                scaling__learning_rate=rate,
-                scaling__spread=found.problem.scaling.spread,
-            )
-            value = predict(other, ["network"], draws=2).estimate().mean[0, 0]
-            assert value >= found.test_mse * (1 - 1e-9)
-
-
-def test_tuned_widths_stay_within_the_budget():
-    found = tune(small(samples=100), ["width"], budget=64, draws=1)
-    assert found.curve.width.max() <= 64
-    assert found.problem.width <= 64
-
-
-def test_marchenko_pastur_has_its_moments():
-    for ratio in (0.3, 1.0, 2.5):
-        points, weights = marchenko_pastur(ratio)
-        assert weights @ points == pytest.approx(1, abs=1e-6)
-        assert weights @ points**2 == pytest.approx(1 + ratio, abs=1e-5)
-
-
-def test_the_limit_agrees_with_its_simulation_and_the_correction_matters():
-    """tanh student, sin teacher, k = 2n: the published limit is several per cent high."""
-    n, width, ratio = 300, 2.0, 3.0
-    limit = maximal_rate_limit(
-        "tanh", "sin", step_ratio=20, rate=3, width_ratio=width, sample_ratio=[ratio], ridge=0.1
-    )
-    problem = limit_problem("tanh", "sin", n=n, width=width, ratio=ratio)
-    estimate = simulate(problem, ["network"], trials=8).estimate()
-    mean, stderr = estimate.mean[0, 0], estimate.stderr[0, 0]
-    assert abs(limit.corrected[0].test_mse - mean) <= 4 * stderr + 0.04 * mean
-    assert limit.published[0].test_mse > 1.05 * limit.corrected[0].test_mse
-    assert limit.corrected[0].residual < 1e-9
-
-
-def test_the_limit_refuses_even_activations_and_says_when_it_does_not_converge(monkeypatch):
-    settings = {"step_ratio": 20, "rate": 3, "width_ratio": 1, "sample_ratio": [1], "ridge": 0.1}
-    with pytest.raises(InvalidInput, match="must be odd"):
-        maximal_rate_limit("relu", "sin", **settings)
-    with pytest.raises(InvalidInput, match="ridge=-1"):
-        maximal_rate_limit("tanh", "sin", **{**settings, "ridge": -1})
-    monkeypatch.setattr("onegrad.theory.limit.MOST_ITERATIONS", 3)
-    with pytest.raises(NotConverged, match="after 3 iterations"):
-        maximal_rate_limit("tanh", "sin", **settings)
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -444,24 +386,3 @@ def test_a_link_without_second_moment_is_refused():
         maximal_rate_limit(
             "tanh", "steep", step_ratio=2, rate=3, width_ratio=1, sample_ratio=[1.0], ridge=0.1
         )
-
-
-def test_a_best_value_at_the_edge_is_said():
-    with pytest.warns(UserWarning, match="edge of the searched range"):
-        tune(small(network__activation="hermite:2", teacher__noise=1e4), "ridge", draws=1)
-
-
-def test_the_limit_is_resolved_at_large_rates():
-    """Halving the step of the spike coordinate must change nothing."""
-    settings = {"step_ratio": 20, "rate": 30, "width_ratio": 1, "ridge": 0.1}
-    settings["sample_ratio"] = [3.0]
-    coarse = maximal_rate_limit("tanh", "sin", **settings).corrected[0].test_mse
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("onegrad.theory.limit.STEP", 0.01)
-        fine = maximal_rate_limit("tanh", "sin", **settings).corrected[0].test_mse
-    assert coarse == pytest.approx(fine, rel=1e-6)
-
-
-def test_initialise_is_shared_with_the_core():
-    instance = draw(small())
-    assert np.array_equal(initialise(instance).first, first_layers(instance)[0].first)

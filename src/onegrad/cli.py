@@ -69,7 +69,8 @@ def simulate(
     The problem comes from PROBLEM.toml, from the options, or both: options win.
     """
     from onegrad.options import build_problem
-    from onegrad.report import TrialProgress, print_table
+    from onegrad.progress import TrialProgress
+    from onegrad.report import print_table
     from onegrad.simulation import simulate as run
 
     problem = build_problem(None if problem_file is None else Path(problem_file), changes)

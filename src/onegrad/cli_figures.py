@@ -35,7 +35,8 @@ def reproduce(
 
     from onegrad.figures.reproduce import plan_reproduction
     from onegrad.figures.reproduce import reproduce as run
-    from onegrad.report import SweepProgress, announced
+    from onegrad.progress import SweepProgress
+    from onegrad.report import announced
     from onegrad.validation import whole_number
 
     count = cpu_count() if workers is None else whole_number("workers", workers, least=1)
@@ -61,7 +62,8 @@ def figures() -> None:
     from onegrad.cost import measure_rates
     from onegrad.figures.registry import PANELS, STUDIES
     from onegrad.figures.reproduce import estimated_seconds
-    from onegrad.report import duration, print_rich
+    from onegrad.progress import duration
+    from onegrad.report import print_rich
 
     rates = measure_rates()
     table = Table(

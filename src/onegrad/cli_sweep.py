@@ -40,7 +40,8 @@ def sweep(
     Every trial is stored when it is done: after a kill, start the same command again.
     """
     from onegrad.driver import check_plan, plan_sweep, run_plan
-    from onegrad.report import SweepProgress, announced
+    from onegrad.progress import SweepProgress
+    from onegrad.report import announced
     from onegrad.sweep import Sweep
 
     wanted = Sweep.load(file)

@@ -63,7 +63,8 @@ def predict(
     the problem file hold. Nothing is classified or sampled: misclassification is not predicted.
     """
     from onegrad.problem_file import printed
-    from onegrad.report import TrialProgress, print_table
+    from onegrad.progress import TrialProgress
+    from onegrad.report import print_table
     from onegrad.theory.prediction import predict as run
     from onegrad.theory.prediction import predict_curve
     from onegrad.validation import InvalidInput
@@ -128,7 +129,8 @@ def equivalence(
     """Tell by theory which Hermite degree matches the network, beside the theorem's."""
     from rich.table import Table
 
-    from onegrad.report import TrialProgress, percent, print_rich
+    from onegrad.progress import TrialProgress
+    from onegrad.report import percent, print_rich
     from onegrad.theory.equivalence import equivalence as run
 
     problem = _problem(problem_file, _single(changes))
@@ -186,7 +188,8 @@ def tune(
     """Choose penalty, step size and width by theory; print them with the predicted curve."""
     from rich.table import Table
 
-    from onegrad.report import TrialProgress, print_rich, with_error
+    from onegrad.progress import TrialProgress
+    from onegrad.report import print_rich, with_error
     from onegrad.theory.tuning import tune as run
 
     problem = _problem(problem_file, _single(changes))

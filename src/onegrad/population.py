@@ -14,7 +14,7 @@ from onegrad.arrays import Floats
 from onegrad.data.mixture import Mixture
 from onegrad.data.teacher import Teacher
 from onegrad.equivalents import FeatureMap
-from onegrad.laws import preactivation_laws
+from onegrad.laws import Law, preactivation_laws
 from onegrad.moments import label_moments
 from onegrad.pairs import closed_pairs
 from onegrad.series import Series
@@ -44,17 +44,26 @@ def population_moments(
     laws = preactivation_laws(mixture, teacher, wide)
     products = wide @ wide.T
     omega = np.zeros((k, k))
-    diagonal = np.full(k, feature_map.noise_variance)
-    psi, power = np.zeros(k), 0.0
     for law in laws:
-        weight = law.gaussian.weight
-        _add_component(omega, products, Series(feature_map, law), weight)
-        diagonal += weight * feature_map.second_moment(law)
-        psi += weight * label_moments(feature_map, law, wide, teacher)
-        power += weight * teacher.second_moment(law.gaussian)
+        _add_component(omega, products, Series(feature_map, law), law.gaussian.weight)
+    diagonal, psi, power = single_moments(laws, teacher, wide, feature_map)
     omega[np.diag_indices(k)] = diagonal
     omega /= k
     return Moments(omega, psi / np.sqrt(k), power)
+
+
+def single_moments(
+    laws: list[Law], teacher: Teacher, first_layer: Floats, feature_map: FeatureMap
+) -> tuple[Floats, Floats, float]:
+    """Return E φ_i² with the model's noise, E φ_i y and E y² over the mixture, φ not over √k."""
+    k = len(first_layer)
+    diagonal, psi, power = np.full(k, feature_map.noise_variance), np.zeros(k), 0.0
+    for law in laws:
+        weight = law.gaussian.weight
+        diagonal += weight * feature_map.second_moment(law)
+        psi += weight * label_moments(feature_map, law, first_layer, teacher)
+        power += weight * teacher.second_moment(law.gaussian)
+    return diagonal, psi, power
 
 
 def covariance_rows(first_layer: Floats, series: list[Series], rows: NDArray[np.integer]) -> Floats:

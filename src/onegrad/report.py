@@ -1,19 +1,16 @@
-"""What a person sees: the table of errors and the progress bar."""
+"""What a person reads: tables of errors and results, and what a run will take."""
 
 from __future__ import annotations
 
 import sys
-import threading
-import time
-from types import TracebackType
 
 import numpy as np
 import pandas as pd
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from onegrad.driver import Plan
+from onegrad.progress import duration
 from onegrad.results import Errors
 
 _TITLES = {
@@ -22,110 +19,6 @@ _TITLES = {
     "objective": "objective",
     "misclassification": "misclassified",
 }
-SHOW_AFTER_SECONDS = 2.0
-LINE_SECONDS = 30.0  # between progress lines in a pipe
-
-
-class TrialProgress:
-    """A progress bar on a terminal for work of more than two seconds; nothing in a pipe."""
-
-    def __init__(self, unit: str = "trials") -> None:
-        self._bar = Progress(
-            TextColumn(unit),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-            console=Console(stderr=True),
-            transient=True,
-        )
-        self._task = self._bar.add_task(unit, total=None)
-        self._timer = threading.Timer(SHOW_AFTER_SECONDS, self._bar.start)
-        self._timer.daemon = True
-
-    def __enter__(self) -> TrialProgress:
-        if sys.stderr.isatty():
-            self._timer.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._timer.cancel()
-        if self._bar.live.is_started:
-            self._bar.stop()
-
-    def update(self, done: int, total: int) -> None:
-        """Show `done` of `total`."""
-        self._bar.update(self._task, completed=done, total=total)
-
-
-class SweepProgress:
-    """Trials done, rate and remaining time: a bar on a terminal, a line now and then in a pipe."""
-
-    def __init__(self, goal: int) -> None:
-        self._goal = goal
-        self._bar = Progress(
-            TextColumn("trials"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[rate]}"),
-            TimeRemainingColumn(),
-            console=Console(stderr=True),
-            transient=True,
-        )
-        self._task = self._bar.add_task("trials", total=None, rate="")
-        self._terminal = sys.stderr.isatty()
-        self._start = time.monotonic()
-        self._line = ""
-        self._over = threading.Event()
-
-    def __enter__(self) -> SweepProgress:
-        if not self._goal:
-            self._over.set()
-        elif self._terminal:
-            self._bar.start()
-        else:
-            threading.Thread(target=self._speak, daemon=True).start()
-        return self
-
-    def _speak(self) -> None:
-        """Print the latest state now and then, also while trials take longer than that."""
-        while not self._over.wait(LINE_SECONDS):
-            elapsed = duration(time.monotonic() - self._start)
-            print(f"onegrad: {self._line or f'no trial yet after {elapsed}'}", file=sys.stderr)
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._over.set()
-        if self._bar.live.is_started:
-            self._bar.stop()
-
-    def update(self, done: int, failed: int) -> None:
-        """Show how many are done, with the number of failed trials where there are some."""
-        goal = self._goal
-        if done == goal:
-            self._over.set()
-        rate = done / max(time.monotonic() - self._start, 1e-9)
-        text = f"{rate:.3g}/s" + (f", {failed} failed" if failed else "")
-        self._bar.update(self._task, completed=done, total=goal, rate=text)
-        left = duration((goal - done) / rate)
-        self._line = f"{done} of {goal} trials, {text}, {left} left"
-
-
-def duration(seconds: float) -> str:
-    """Return a length of time as a person says it."""
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    if seconds < 6000:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h"
 
 
 def announced(plan: Plan, workers: int, dask: str | None = None) -> str:

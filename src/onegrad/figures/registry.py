@@ -226,8 +226,8 @@ PANELS: dict[str, Panel] = {
             "degrees",
             "Smallest Hermite degree within 2 % of the network, by theory, teacher along the "
             "spikes; lines: above them the theorem asks for the degree written there.",
-            "At finite n a lower degree than the theorem's often suffices; past the boundaries it "
-            "stops sufficing.",
+            "The theorem's boundaries are for n → ∞: at this n, degree 2 is needed earlier when "
+            "the strength goes into the data, and suffices longer when it goes into the step.",
             ALPHA,
             metric="smallest_degree",
             kind="degree_map",

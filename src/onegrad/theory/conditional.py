@@ -293,7 +293,7 @@ def conditional_errors(types: list[Types], *, samples: int, ridge: float) -> Rid
     """Return the errors for one number of samples and one penalty, as 1 × 1 arrays."""
     problem = _Problem(types)
     p, m = problem.weights, float(samples)
-    delta, resolvent, iterations = _solve_delta(problem, m, ridge)
+    delta, resolvent, _ = _solve_delta(problem, m, ridge)
     shrink = 1 / (1 + delta)
     mean = resolvent @ ((p * shrink) @ problem.label)
     bias = problem.label_power - 2 * problem.label @ mean
@@ -316,6 +316,4 @@ def conditional_errors(types: list[Types], *, samples: int, ridge: float) -> Rid
         train_mse=np.array([[train]]),
         squared_weight_norm=np.array([[norm]]),
         objective=np.array([[train / 2 + ridge * norm / 2]]),
-        kappa=np.array([[ridge * float(p @ (1 + delta))]]),
-        iterations=iterations,
     )

@@ -203,8 +203,6 @@ def _conditional(model: Model, instance: Instance, layers: Layers, trained: Floa
         train_mse=np.concatenate([e.train_mse for e in found], axis=1),
         squared_weight_norm=np.concatenate([e.squared_weight_norm for e in found], axis=1),
         objective=np.concatenate([e.objective for e in found], axis=1),
-        kappa=np.concatenate([e.kappa for e in found], axis=1),
-        iterations=max(e.iterations for e in found),
     )
 
 

@@ -29,8 +29,6 @@ class RidgeErrors:
     train_mse: Floats
     squared_weight_norm: Floats
     objective: Floats
-    kappa: Floats
-    iterations: int
 
 
 def effective_ridge(spectrum: Spectrum, samples: Floats, ridge: Floats) -> tuple[Floats, int]:
@@ -66,7 +64,7 @@ def effective_ridge(spectrum: Spectrum, samples: Floats, ridge: Floats) -> tuple
 def ridge_errors(spectrum: Spectrum, *, samples: Floats, ridge: Floats) -> RidgeErrors:
     """Return the errors for every m in `samples` (rows) and λ in `ridge` (columns)."""
     m, lam = np.meshgrid(np.asarray(samples, float), np.asarray(ridge, float), indexing="ij")
-    kappa, iterations = effective_ridge(spectrum, m, lam)
+    kappa, _ = effective_ridge(spectrum, m, lam)
     _, second, third = spectrum.traces(kappa)
     form, squared = spectrum.forms(kappa)
     # Zero up to rounding where nothing is left to explain.
@@ -74,4 +72,4 @@ def ridge_errors(spectrum: Spectrum, *, samples: Floats, ridge: Floats) -> Ridge
     test = bias / (1 - second / m)
     train = (lam / kappa) ** 2 * test
     norm = squared + test / m * third
-    return RidgeErrors(test, train, norm, 0.5 * train + 0.5 * lam * norm, kappa, iterations)
+    return RidgeErrors(test, train, norm, 0.5 * train + 0.5 * lam * norm)

@@ -17,8 +17,7 @@ from onegrad.data.mixture import Mixture
 from onegrad.data.teacher import Teacher
 from onegrad.equivalents import FeatureMap
 from onegrad.laws import Law, preactivation_laws
-from onegrad.moments import label_moments
-from onegrad.population import covariance_rows
+from onegrad.population import covariance_rows, single_moments
 from onegrad.series import Series
 from onegrad.theory.spectrum import Spectrum, Tridiagonal
 
@@ -49,13 +48,7 @@ def structured_spectrum(
     )
     if factor.shape[1] >= k:
         return None
-    diagonal = np.full(k, feature_map.noise_variance)
-    psi, power = np.zeros(k), 0.0
-    for law in laws:
-        weight = law.gaussian.weight
-        diagonal += weight * feature_map.second_moment(law)
-        psi += weight * label_moments(feature_map, law, wide, teacher)
-        power += weight * teacher.second_moment(law.gaussian)
+    diagonal, psi, power = single_moments(laws, teacher, wide, feature_map)
     left = diagonal - np.einsum("ij,ij->i", factor, factor)
     level = float(left.mean())
     exact = covariance_rows(wide, series, rows)
