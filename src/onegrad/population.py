@@ -19,7 +19,9 @@ from onegrad.moments import label_moments
 from onegrad.pairs import closed_pairs
 from onegrad.series import Series
 
-ROWS = 128
+ROWS, COLUMNS = 128, 256  # of a block of pairs: a few of them fit the cache
+# Of the largest E φ², per pair: theory has errors of its own far above it.
+TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -45,11 +47,23 @@ def population_moments(
     products = wide @ wide.T
     omega = np.zeros((k, k))
     for law in laws:
-        _add_component(omega, products, Series(feature_map, law), law.gaussian.weight)
+        series = Series(feature_map, law, tolerance=TOLERANCE)
+        _add_component(omega, products, series, law.gaussian.weight)
+    _mirror(omega)
     diagonal, psi, power = single_moments(laws, teacher, wide, feature_map)
     omega[np.diag_indices(k)] = diagonal
     omega /= k
     return Moments(omega, psi / np.sqrt(k), power)
+
+
+def _mirror(omega: Floats) -> None:
+    """Copy what stands above the diagonal below it, block by block."""
+    k = len(omega)
+    for top in range(0, k, ROWS):
+        bottom = min(top + ROWS, k)
+        square = omega[top:bottom, top:bottom]
+        square[:] = np.triu(square) + np.triu(square, 1).T
+        omega[bottom:, top:bottom] = omega[top:bottom, bottom:].T
 
 
 def single_moments(
@@ -70,37 +84,61 @@ def covariance_rows(first_layer: Floats, series: list[Series], rows: NDArray[np.
     """Return the chosen rows of kΩ, one series per component, with zeros on the diagonal."""
     total = np.zeros((len(rows), len(first_layer)))
     products = first_layer[rows] @ first_layer.T
+    own = (np.arange(len(rows)), rows)
     for one in series:
-        total += one.law.gaussian.weight * _strip(one, products, rows)
-    total[np.arange(len(rows)), rows] = 0
+        total += one.law.gaussian.weight * _block(one, products, rows, slice(None), own)
+    total[own] = 0
     return total
 
 
 def _add_component(omega: Floats, products: Floats, series: Series, weight: float) -> None:
-    """Add ρ_c Σ_l â_l,i â_l,j R_ij^l to Ω, in strips of rows; the diagonal is set elsewhere."""
-    for start in range(0, len(omega), ROWS):
-        rows = np.arange(start, min(start + ROWS, len(omega)))
-        omega[rows] += weight * _strip(series, products[rows], rows)
+    """Add ρ_c Σ_l â_l,i â_l,j R_ij^l to Ω above its diagonal, in blocks that stay in the cache."""
+    k = len(omega)
+    for top in range(0, k, ROWS):
+        rows = slice(top, min(top + ROWS, k))
+        places = np.arange(rows.stop - top)
+        for left in range(top, k, COLUMNS):
+            columns = slice(left, min(left + COLUMNS, k))
+            own = (places, places) if left == top else None
+            block = _block(series, products[rows, columns], rows, columns, own)
+            block *= weight
+            omega[rows, columns] += block
     series.warn_if_truncated()
 
 
-def _strip(series: Series, products: Floats, rows: NDArray[np.integer]) -> Floats:
-    """Return Σ_l â_l,i â_l,j R_ij^l for some rows i and all j; the diagonal has degrees 0 and 1."""
+def _block(
+    series: Series,
+    products: Floats,
+    rows: slice | NDArray[np.integer],
+    columns: slice,
+    own: tuple[NDArray[np.integer], NDArray[np.integer]] | None,
+) -> Floats:
+    """Return Σ_l â_l,i â_l,j R_ij^l for a block of pairs; the places `own` are to be ignored.
+
+    Pairs of a neuron with itself have correlation 1: left in, they would call for every degree.
+    """
     law = series.law
-    correlation = law.gaussian.level * products + law.loadings[rows] @ law.loadings.T
+    correlation = law.loadings[rows] @ law.loadings[columns].T
+    correlation += law.gaussian.level * products
     correlation /= law.deviations[rows, None]
-    correlation /= law.deviations
-    off = correlation.copy()
-    off[np.arange(len(rows)), rows] = 0
-    orders = series.orders_needed(float(np.max(np.abs(off), initial=0.0)))
+    correlation /= law.deviations[columns]
+    if own is not None:
+        correlation[own] = 0
+    power = correlation * correlation
+    orders = series.orders_needed(float(np.sqrt(np.max(power, initial=0.0))))
     a = series.coefficients
-    strip = np.outer(a[0, rows], a[0]) + np.outer(a[1, rows], a[1]) * correlation
+    block = a[1, rows, None] * correlation
+    block *= a[1, columns]
+    block += np.outer(a[0, rows], a[0, columns])
     if series.closed(orders):
-        return strip + closed_pairs(series, off, rows, slice(None))
-    power, reached = off * off, 2
+        block += closed_pairs(series, correlation, rows, columns)
+        return block
+    term, reached = np.empty_like(power), 2
     for q in series.active(orders):
         while reached < q:
-            power *= off
+            power *= correlation
             reached += 1
-        strip += (a[q, rows, None] * power) * a[q]
-    return strip
+        np.multiply(power, a[q, rows, None], out=term)
+        term *= a[q, columns]
+        block += term
+    return block
