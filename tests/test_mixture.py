@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from onegrad import Component, InvalidInput, MixtureSource
-from onegrad.data.mixture import align_directions, draw_directions, exact_counts
+from onegrad.data.counts import exact_counts
+from onegrad.data.mixture import align_directions, draw_directions
 
 
 def dense(gaussian):

@@ -17,7 +17,7 @@ from onegrad import (
     run_trial,
     simulate,
 )
-from onegrad.data.mixture import GRANULE
+from onegrad.data.counts import GRANULE
 from onegrad.simulation import TargetNotReached
 
 MODELS = ["network", "hermite", "conditional"]

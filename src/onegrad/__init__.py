@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from onegrad.activations import register_activation as register_activation
+    from onegrad.data.empirical import EmpiricalData as EmpiricalData
+    from onegrad.data.empirical import MixtureFit as MixtureFit
     from onegrad.data.fashion_mnist import load_fashion_mnist as load_fashion_mnist
     from onegrad.data.fitting import fit_mixture as fit_mixture
     from onegrad.data.source import Component as Component
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from onegrad.driver import run_sweep as run_sweep
     from onegrad.evaluation import measure_errors as measure_errors
     from onegrad.evaluation import sampled_errors as sampled_errors
+    from onegrad.fitted import on_fitted_mixture as on_fitted_mixture
     from onegrad.instance import Batch as Batch
     from onegrad.instance import Instance as Instance
     from onegrad.instance import draw as draw
@@ -57,6 +60,9 @@ _HOMES = {
     "register_activation": "activations",
     "load_fashion_mnist": "data.fashion_mnist",
     "fit_mixture": "data.fitting",
+    "EmpiricalData": "data.empirical",
+    "MixtureFit": "data.empirical",
+    "on_fitted_mixture": "fitted",
     "Component": "data.source",
     "MixtureSource": "data.source",
     "ClassLabels": "data.teacher",

@@ -121,7 +121,7 @@ def _to_parquet(frame: pd.DataFrame, path: Path) -> None:
 
 
 def _write(option: str, target: str, write: object) -> None:
-    from onegrad.problem_file import replace_file
+    from onegrad.files import replace_file
 
     path = Path(target)
     if path.is_dir():

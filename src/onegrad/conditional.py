@@ -18,7 +18,8 @@ from scipy.sparse.linalg import svds
 
 from onegrad.activations import Activation
 from onegrad.arrays import Floats, Normals
-from onegrad.data.mixture import GRANULE, Mixture
+from onegrad.data.counts import GRANULE
+from onegrad.data.mixture import Mixture
 from onegrad.equivalents import NetworkMap
 from onegrad.expectations import SMALLEST_DEVIATION
 from onegrad.laws import Law

@@ -47,7 +47,7 @@ class Rates:
 def stages(problem: Problem, models: Sequence[Model], *, verb: str = "simulate") -> list[Stage]:
     """Return the stages of one trial or of one predicted draw (docs/scaling.md has the table)."""
     n, m, k, step = problem.dimension, problem.samples, problem.width, problem.step_size
-    parts = sum(c.weight > 0 for c in problem.data.components)
+    parts = problem.data.theory_parts
     products: Resource = "single" if problem.precision == "mixed" else "product"
     found = [
         Stage("step data", "normal", step * n),

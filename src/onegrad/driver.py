@@ -128,14 +128,14 @@ def _is_failed(contents: Contents, key: str) -> bool:
 
 def _jobs(sweep: Sweep, setting: Setting) -> Iterator[Job]:
     for verb in sweep.verbs:
-        models, count = setting.models, sweep.trials
+        problem, models, count = setting.problem.trained, setting.models, sweep.trials
         if verb == "predict":
             # The conditional model has no theory of its own: its errors are the network's.
             models = tuple(m for m in models if m.kind != "conditional")
-            count = sweep.draws
+            problem, count = setting.problem, sweep.draws
         if models:
             for trial in range(count):
-                yield Job(verb, setting.problem, models, sweep.seed, trial, sweep.method)
+                yield Job(verb, problem, models, sweep.seed, trial, sweep.method)
 
 
 def run_sweep(
@@ -226,7 +226,11 @@ def make_tasks(plan: Plan, workers: int) -> list[Task]:
     Within a trial problems that differ in the network alone come in turn, the widest first.
     """
     longest = min(TASK_SECONDS, plan.seconds / (workers * TASKS_PER_WORKER))
-    places = {s.problem.digest: _place(s) for s in plan.settings}
+    places = {
+        mark: _place(s)
+        for s in plan.settings
+        for mark in (s.problem.trained.digest, s.problem.digest)
+    }
     ordered = sorted(
         plan.missing, key=lambda job: (job.trial, job.verb, *places[job.problem.digest])
     )
@@ -258,6 +262,7 @@ def _setting_records(plan: Plan) -> list[dict[str, Any]]:
             "sweep": sweep.digest,
             "coordinates": {n: _plain(v) for n, v in setting.coordinates.items()},
             "problem": setting.problem.digest,
+            "trained": setting.problem.trained.digest,
             "fields": setting.problem.to_dict(),
             "models": [{"name": m.name, "key": m.key, "degree": m.degree} for m in setting.models],
             "seed": sweep.seed,

@@ -62,7 +62,7 @@ def sampled_errors(
             sums[key]["test_mse"] += np.sum(error**2 + variance, axis=0)
             if instance.problem.binary:
                 # Against the class itself, not against its noisy label.
-                sign = instance.mixture.components[component].label or 0.0
+                sign = instance.population.labels[component] or 0.0
                 sums[key]["misclassification"] += _misclassified(sign * mean, variance)
     size = instance.problem.test_size
     return {key: {name: s / size for name, s in named.items()} for key, named in sums.items()}

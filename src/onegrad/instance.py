@@ -10,6 +10,7 @@ from numpy.typing import DTypeLike
 
 from onegrad.arrays import Floats, Normals
 from onegrad.data.mixture import Mixture
+from onegrad.data.population import Population
 from onegrad.data.teacher import Teacher
 from onegrad.problem import Problem
 from onegrad.randomness import Stream, Streams
@@ -42,10 +43,15 @@ class Instance:
     """A problem with everything drawn that does not belong to the network."""
 
     problem: Problem
-    mixture: Mixture
+    population: Population
     teacher: Teacher
     scales: Scales
     streams: Streams
+
+    @property
+    def mixture(self) -> Mixture:
+        """The mixture whose moments exact errors and theory read."""
+        return self.population.mixture
 
     @property
     def dtype(self) -> DTypeLike:
@@ -67,20 +73,28 @@ class Instance:
         """
         rng = self.streams.generator(Stream.TEST_DATA)
         noise = self.streams.generator(Stream.TEST_DATA, "labels")
-        counts = self.mixture.draw_counts(self.problem.test_size, rng)
-        for index, block in self.mixture.blocks(counts, rng):
+        counts = self.population.draw_counts(self.problem.test_size, rng)
+        for index, block in self.population.blocks(counts, rng, self._earlier(Stream.TEST_DATA)):
             rows = tuple(len(block) if i == index else 0 for i in range(len(counts)))
             yield self._labelled(block, rows, noise)
 
     def _batch(self, stream: Stream, size: int, keep: Keep | None) -> Batch:
         rng = self.streams.generator(stream)
-        counts = self.mixture.draw_counts(size, rng)
+        counts = self.population.draw_counts(size, rng)
         normals: Normals = rng
         # Sampled counts move the generator: what follows is then not the same for others.
-        if keep is not None and self.mixture.counts == "exact":
+        if keep is not None and self.population.counts == "exact":
             normals = keep(rng, stream)
-        inputs = self.mixture.sample(counts, normals)
+        inputs = self.population.sample(counts, normals, self._earlier(stream))
         return self._labelled(inputs, counts, self.streams.generator(stream, "labels"))
+
+    def _earlier(self, stream: Stream) -> tuple[int, ...]:
+        """Return the sizes of the batches that a trial takes before this one."""
+        sizes = {
+            Stream.STEP_DATA: self.problem.step_size,
+            Stream.TRAINING_DATA: self.problem.samples,
+        }
+        return tuple(size for other, size in sizes.items() if other < stream)
 
     def _labelled(self, inputs: Floats, counts: tuple[int, ...], rng: np.random.Generator) -> Batch:
         projections = inputs @ self.teacher.directions
@@ -98,9 +112,11 @@ def draw(problem: Problem, *, seed: int = 0, trial: int = 0) -> Instance:
         whole_number("seed", seed, least=0), whole_number("trial", trial, least=0), problem.redraw
     )
     _, spread = problem.scaling.rate_and_spread(problem.dimension)
-    mixture = problem.data.draw(problem.dimension, spread, streams.generator(Stream.MIXTURE))
-    scales = resolve_scales(
-        problem.scaling, mixture, normalised_rows=problem.network.normalise_rows
+    population: Population = problem.data.draw(
+        problem.dimension, spread, streams.generator(Stream.MIXTURE)
     )
-    teacher = problem.teacher.draw(mixture, scales.norm, streams.generator(Stream.TEACHER))
-    return Instance(problem, mixture, teacher, scales, streams)
+    scales = resolve_scales(
+        problem.scaling, population, normalised_rows=problem.network.normalise_rows
+    )
+    teacher = problem.teacher.draw(population, scales.norm, streams.generator(Stream.TEACHER))
+    return Instance(problem, population, teacher, scales, streams)

@@ -28,7 +28,13 @@ def resolve_models(problem: Problem, names: Sequence[str] | str, *, seed: int = 
     if not wanted:
         raise InvalidInput(f"models={shown(names)}: must name at least one model; add network")
     degree = draw(problem, seed=seed).scales.degree
-    return [parse_model(name, default_degree=degree) for name in wanted]
+    models = [parse_model(name, default_degree=degree) for name in wanted]
+    if not problem.data.exact_moments and any(model.kind == "conditional" for model in models):
+        raise InvalidInput(
+            "models='conditional': needs the spikes of a mixture; fit one (on_fitted_mixture) "
+            "or leave it out"
+        )
+    return models
 
 
 def feature_map(model: Model, instance: Instance, layers: Layers, trained: Floats) -> FeatureMap:

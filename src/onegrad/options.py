@@ -67,6 +67,68 @@ _OPTIONS: list[tuple[str, dict[str, Any], str]] = [
         "scaling.degree_cap",
     ),
     ("--ridge", {"metavar": "NUMBERS", "help": "λ, or a comma list.  [default: 1e-4]"}, "ridge"),
+    (
+        "--data",
+        {
+            "metavar": "FILE",
+            "help": "Real data: .npz with X and y, CSV or Parquet, or fashion-mnist, digits.",
+        },
+        "data.file",
+    ),
+    (
+        "--label-column",
+        {"metavar": "NAME", "help": "Column of a table that holds labels.  [default: label]"},
+        "data.label_column",
+    ),
+    (
+        "--classes",
+        {
+            "metavar": "NAMES",
+            "help": "Labels taken, as 0,1; + groups several, as 0+2,1+3.  [default: both of two]",
+        },
+        "data.classes",
+    ),
+    (
+        "--centring",
+        {"help": "Real data: class, midpoint or none.  [default: class]"},
+        "data.centring",
+    ),
+    (
+        "--equal-traces/--no-equal-traces",
+        {"default": None, "help": "Scale classes to the first one's trace.  [default: yes]"},
+        "data.equal_traces",
+    ),
+    (
+        "--rescale/--no-rescale",
+        {"default": None, "help": "Bring the trace of real data to the spread θ.  [default: yes]"},
+        "data.rescale",
+    ),
+    (
+        "--input-noise",
+        {"type": float, "help": "Deviation of noise added to real inputs.  [default: 1]"},
+        "data.noise",
+    ),
+    (
+        "--fit-share",
+        {
+            "type": float,
+            "help": "Share of rows kept from networks, to fit a mixture to.  [default: 0.5]",
+        },
+        "data.fit_share",
+    ),
+    (
+        "--components-per-class",
+        {
+            "type": int,
+            "help": "Of the fitted mixture.  [default: by held-out likelihood, up to 16]",
+        },
+        "data.fit.components_per_class",
+    ),
+    (
+        "--fit-rank",
+        {"type": int, "help": "Spikes per fitted component.  [default: 30]"},
+        "data.fit.rank",
+    ),
     ("--components", {"type": int, "help": "Mixture components.  [default: 2]"}, "components"),
     (
         "--weights",
@@ -119,6 +181,28 @@ _OPTIONS: list[tuple[str, dict[str, Any], str]] = [
     ("--redraw", {"help": "Per trial: all or network.  [default: all]"}, "redraw"),
     ("--precision", {"help": "float64 or mixed.  [default: float64]"}, "precision"),
 ]
+_OF_MIXTURES = (
+    "components",
+    "weights",
+    "rank",
+    "strengths",
+    "level",
+    "alignment",
+    "equal_totals",
+    "counts",
+    "labels",
+)
+_OF_REAL_DATA = (
+    "label_column",
+    "classes",
+    "centring",
+    "equal_traces",
+    "rescale",
+    "input_noise",
+    "fit_share",
+    "components_per_class",
+    "fit_rank",
+)
 _FIELDS = {
     option.split("/")[0].lstrip("-").replace("-", "_"): field for option, _, field in _OPTIONS
 }
@@ -152,13 +236,37 @@ def build_problem(path: Path | None, options: dict[str, Any]) -> Problem:
             for rival in rivals.get(inner, ()):
                 if rival not in given:
                     held.pop(rival, None)
-            held[inner] = value
+            middle, _, last = inner.rpartition(".")
+            if middle:
+                held[middle] = {**_table(f"{outer}.{middle}", held.get(middle, {})), last: value}
+            else:
+                held[inner] = value
             fields[outer] = held
         elif outer not in ("components", "weights", "rank", "strengths", "level", "labels", "task"):
             fields[outer] = value
+    _set_real_data(fields, given)
     _set_components(fields, given)
     _set_task(fields, given)
     return Problem(**fields)
+
+
+def _set_real_data(fields: dict[str, Any], given: dict[str, Any]) -> None:
+    """Make --data's source empirical; refuse options of the other kind of source."""
+    from onegrad.validation import InvalidInput
+
+    if "data" in given:
+        held = {**fields["data"], "kind": "empirical"}
+        for name in ("inputs", "labels", "names", "digest"):  # of what the file described
+            held.pop(name, None)
+        fields["data"] = held
+    data = fields.get("data", {})
+    real = isinstance(data, dict) and data.get("kind") == "empirical"
+    foreign = _OF_MIXTURES if real else _OF_REAL_DATA
+    for name in given:
+        if name in foreign:
+            remedy = "leave it out" if real else "add --data"
+            kind = "a mixture" if real else "real data"
+            raise InvalidInput(f"{name}={given[name]!r}: belongs to {kind}; {remedy}")
 
 
 def _set_components(fields: dict[str, Any], given: dict[str, Any]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
@@ -13,6 +14,7 @@ from pydantic import Discriminator, PlainValidator, Tag, field_validator, model_
 
 from onegrad import activations
 from onegrad.arrays import Array
+from onegrad.data.empirical import EmpiricalData, MixtureFit
 from onegrad.data.source import Component, MixtureSource
 from onegrad.data.teacher import ClassLabels, SingleIndex
 from onegrad.scaling import Scaling
@@ -74,16 +76,25 @@ def _ridge(value: Any) -> float | tuple[float, ...]:
     return numbers[0] if np.ndim(value) == 0 else tuple(numbers)
 
 
-def _teacher_kind(value: Any) -> str:
-    kind = (
-        value.get("kind", "index") if isinstance(value, dict) else getattr(value, "kind", "index")
-    )
-    return str(kind)
+def _kind_or(default: str) -> Callable[[Any], str]:
+    """Return what reads the kind of a description, `default` where it says none."""
 
+    def kind(value: Any) -> str:
+        said = value.get("kind") if isinstance(value, dict) else getattr(value, "kind", None)
+        return default if said is None else str(said)
+
+    return kind
+
+
+_teacher_kind, _data_kind = _kind_or("index"), _kind_or("mixture")
 
 TeacherField = Annotated[
     Annotated[SingleIndex, Tag("index")] | Annotated[ClassLabels, Tag("labels")],
     Discriminator(_teacher_kind),
+]
+DataField = Annotated[
+    Annotated[MixtureSource, Tag("mixture")] | Annotated[EmpiricalData, Tag("empirical")],
+    Discriminator(_data_kind),
 ]
 
 
@@ -94,6 +105,9 @@ class Problem(Value):
     in most published panels). `test`: "exact" integrates the test error over the mixture,
     "sampled" uses `test_samples` points. `precision`: "float64", or "mixed" for products in
     single precision with Gram matrix and solve in double.
+
+    On real data (`EmpiricalData`) what is not said is as published: their dimension, class labels,
+    sampled test errors, θ = n and η = 1.
     """
 
     dimension: Count = 1000
@@ -105,9 +119,28 @@ class Problem(Value):
     test: Literal["exact", "sampled"] = "exact"
     precision: Literal["float64", "mixed"] = "float64"
     scaling: Scaling = Scaling()
-    data: MixtureSource = MixtureSource()
+    data: DataField = MixtureSource()
     teacher: TeacherField = SingleIndex()
     network: Network = Network()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _prepare_for_real_data(cls, fields: Any) -> Any:
+        """Write out what real data determine, and the published scales for them."""
+        if not isinstance(fields, dict) or _data_kind(fields.get("data", {})) != "empirical":
+            return fields
+        data = fields["data"]
+        try:
+            source = data if isinstance(data, EmpiricalData) else EmpiricalData(**data)
+        except InvalidInput as error:
+            raise InvalidInput(f"data.{error}") from None
+        follows: dict[str, Any] = {
+            "dimension": source.dimension,
+            "test": "sampled",
+            "teacher": {"kind": "labels"},
+            "scaling": {"strength": 1.0, "weighting": 0.0},
+        }
+        return {**follows, **fields, "data": source}
 
     @model_validator(mode="before")
     @classmethod
@@ -116,6 +149,8 @@ class Problem(Value):
         if not isinstance(fields, dict) or _teacher_kind(fields.get("teacher", {})) != "labels":
             return fields
         data = fields.get("data", {})
+        if _data_kind(data) != "mixture":
+            return fields
         try:
             source = data if isinstance(data, MixtureSource) else MixtureSource(**data)
         except (TypeError, InvalidInput):
@@ -136,9 +171,20 @@ class Problem(Value):
                 f'test="exact": a source of kind {self.data.kind!r} has no known moments; '
                 'use test="sampled"'
             )
+        sizes = {"step_samples": self.step_size, "samples": self.samples}
+        self.data.check_sizes({**sizes, "test_samples": self.test_size})
+        self._check_teacher()
+        if self.width < 1:
+            raise ValueError(
+                f"network.width_ratio={self.network.width_ratio}: gives no neuron with "
+                f"{self.samples} samples; raise it"
+            )
+        return self
+
+    def _check_teacher(self) -> None:
         if isinstance(self.teacher, ClassLabels):
-            for index, c in enumerate(self.data.components):
-                if c.label is None:
+            for index, label in enumerate(self.data.labels_of_all):
+                if label is None:
                     raise ValueError(
                         f"data.components.{index}.label: missing; the teacher reads a label per "
                         "component; add it in Python or in a problem file"
@@ -149,19 +195,11 @@ class Problem(Value):
                     f"teacher.direction: has length {self.teacher.direction.shape[0]}, must have "
                     f"dimension={self.dimension}; change one of them"
                 )
-        elif self.teacher.direction == "spikes" and not any(
-            c.rank and c.weight for c in self.data.components
-        ):
+        elif self.teacher.direction == "spikes" and not self.data.has_spikes:
             raise ValueError(
-                'teacher.direction="spikes": the mixture has no spikes; raise a rank or choose '
+                'teacher.direction="spikes": the data have no spikes; raise a rank or choose '
                 '"random"'
             )
-        if self.width < 1:
-            raise ValueError(
-                f"network.width_ratio={self.network.width_ratio}: gives no neuron with "
-                f"{self.samples} samples; raise it"
-            )
-        return self
 
     @property
     def width(self) -> int:
@@ -188,8 +226,14 @@ class Problem(Value):
     @property
     def binary(self) -> bool:
         """Whether labels are ±1, so that a misclassification rate is defined."""
-        labels = {c.label for c in self.data.components if c.weight > 0}
+        labels = set(self.data.part_labels)
         return isinstance(self.teacher, ClassLabels) and labels <= {1.0, -1.0}
+
+    @cached_property
+    def trained(self) -> Problem:
+        """The problem as training sees it: how theory fits a mixture to real data left out."""
+        source = self.data.trained
+        return self if source == self.data else self.replace(data=source)
 
     def replace(self, **changes: Any) -> Problem:
         """Return a checked copy; `network__activation=…` reaches into a nested value.
@@ -214,10 +258,16 @@ class Problem(Value):
         """Return plain values, unset fields left out; large arrays by shape and digest."""
         return _plain(self.model_dump())
 
+    def identity(self) -> dict[str, Any]:
+        """Return `to_dict` without where data lie: their digest says what they are."""
+        fields = self.to_dict()
+        fields["data"].pop("file", None)
+        return fields
+
     @cached_property
     def digest(self) -> str:
         """SHA-256 of the canonical description, array contents included."""
-        text = json.dumps(self.to_dict(), sort_keys=True)
+        text = json.dumps(self.identity(), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
     @classmethod
@@ -284,4 +334,13 @@ def _plain(value: Any) -> Any:
     return value
 
 
-__all__ = ["ClassLabels", "Component", "MixtureSource", "Network", "Problem", "SingleIndex"]
+__all__ = [
+    "ClassLabels",
+    "Component",
+    "EmpiricalData",
+    "MixtureFit",
+    "MixtureSource",
+    "Network",
+    "Problem",
+    "SingleIndex",
+]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tomllib
 import zlib
 from collections.abc import Callable
@@ -14,6 +13,7 @@ import numpy as np
 import tomli_w
 
 from onegrad.arrays import Array
+from onegrad.files import replace_file
 from onegrad.problem import Problem
 from onegrad.validation import InvalidInput, Value, shown
 
@@ -85,26 +85,6 @@ def _save_arrays(target: Path, arrays: dict[str, np.ndarray]) -> None:
         np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
 
 
-def replace_file(path: Path, write: Callable[[Path], object]) -> None:
-    """Let `write` fill a file beside `path`, then put it in its place: whole or not at all."""
-    target = path.resolve()  # a link stays a link
-    part = target.with_name(f".{target.name}.{os.getpid()}")
-    try:
-        if target.exists() and not target.is_file():
-            write(target)  # a device or a pipe cannot be replaced
-            return
-        try:
-            write(part)
-            part.replace(target)
-        finally:
-            part.unlink(missing_ok=True)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise InvalidInput(
-            f"file={str(path)!r}: cannot be written ({reason}); check the folder"
-        ) from None
-
-
 def _to_toml(value: Any, refer: Callable[[Array], Any]) -> Any:
     if isinstance(value, dict):
         return {k: _to_toml(v, refer) for k, v in value.items() if v is not None}
@@ -117,6 +97,8 @@ def _with_arrays(value: Any, folder: Path) -> Any:
     if isinstance(value, dict):
         if set(value) == {"npz", "key", "digest"}:
             return _load_array(value, folder)
+        if value.get("kind") == "empirical" and (folder / str(value.get("file"))).is_file():
+            value = {**value, "file": str(folder / value["file"])}  # files lie beside the TOML
         return {k: _with_arrays(v, folder) for k, v in value.items()}
     if isinstance(value, list):
         return [_with_arrays(v, folder) for v in value]

@@ -25,7 +25,7 @@ def peak_bytes(problem: Problem, models: Sequence[Model]) -> float:
     """Return about how many bytes one trial holds at its peak."""
     n, m, k = problem.dimension, problem.samples, problem.width
     size, side = 4 if problem.precision == "mixed" else 8, min(problem.samples, problem.width)
-    penalties, parts = len(problem.ridges), len(problem.data.components)
+    penalties, parts = len(problem.ridges), len(problem.data.part_labels)
     step = size * (3 * k * n + problem.step_size * n + 5 * k * min(problem.step_size, 1024))
     readout = size * (3 * k * n + m * n + m * k) + 8 * (m * k + side**2)
     readout += 8 * 2 * side**2 if penalties > 1 else 0  # eigenvectors
@@ -85,8 +85,8 @@ def require_memory(each: float, *, workers: int) -> None:
 
 def check_mixture_memory(problem: Problem) -> None:
     """Raise InvalidInput when the mixture alone, its directions and means, does not fit here."""
-    columns = sum(4 + 4 * component.rank for component in problem.data.components)
-    need, have = 8.0 * problem.dimension * columns, machine_bytes()
+    need = 8.0 * problem.dimension * problem.data.theory_columns
+    have = machine_bytes()
     if need > have:
         raise InvalidInput(
             f"memory={need / 1e9:.3g} GB: for the mixture alone, the machine has "

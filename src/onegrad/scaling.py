@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from pydantic import model_validator
 
-from onegrad.data.mixture import Mixture
+from onegrad.data.population import Population
 from onegrad.hermite import DEGREE_CAP, LARGEST_DEGREE, theorem_degree
 from onegrad.validation import Count, NonNegative, Positive, Unit, Value
 
@@ -92,18 +92,18 @@ class Scales:
     degree: int
 
 
-def resolve_scales(scaling: Scaling, mixture: Mixture, *, normalised_rows: bool) -> Scales:
-    """Return the scales of a drawn mixture.
+def resolve_scales(scaling: Scaling, population: Population, *, normalised_rows: bool) -> Scales:
+    """Return the scales of a drawn population.
 
     b is the deviation of f_iᵀx off the spikes: √(n s²/Tr Σ), or s when rows of F have norm 1.
     When η and θ are given, β = log(η‖Σ‖)/log n.
     """
-    n = mixture.dimension
+    n = population.dimension
     rate, spread = scaling.rate_and_spread(n)
-    trace = mixture.trace if scaling.trace is None else scaling.trace
-    norm = mixture.norm if scaling.norm is None else scaling.norm
+    trace = population.trace if scaling.trace is None else scaling.trace
+    norm = population.norm if scaling.norm is None else scaling.norm
     row = 1.0 if normalised_rows else n / trace
-    b = sqrt(row * mixture.level) if scaling.bulk_deviation is None else scaling.bulk_deviation
+    b = sqrt(row * population.level) if scaling.bulk_deviation is None else scaling.bulk_deviation
     if scaling.strength is not None:
         strength = scaling.strength
     else:

@@ -195,7 +195,7 @@ class Sweep(Value):
     def digest(self) -> str:
         """SHA-256 of everything that the sweep asks for."""
         plain = self.model_dump(mode="python", exclude={"problem"})
-        text = json.dumps([self.problem.to_dict(), plain], sort_keys=True, default=_described)
+        text = json.dumps([self.problem.identity(), plain], sort_keys=True, default=_described)
         return hashlib.sha256(text.encode()).hexdigest()
 
     @classmethod

@@ -106,10 +106,14 @@ class Results:
             where = (*(_coordinate(setting, axis) for axis in axes), _identity(setting))
             for model in setting["models"]:
                 for verb, method in (("simulate", None), ("predict", setting["method"])):
-                    group = _group({**setting, "verb": verb}, model["key"], method)
-                    if (group, model["name"]) in done:
+                    record = {**setting, "verb": verb}
+                    if verb == "simulate":
+                        record["problem"] = _trained(setting)
+                    group = _group(record, model["key"], method)
+                    mark = (group, model["name"], setting["problem"])
+                    if mark in done:
                         continue
-                    done.add((group, model["name"]))
+                    done.add(mark)
                     head = (*where, verb, method, setting["seed"], model["name"], model["degree"])
                     for row in sorted(rows[group], key=lambda r: r["trial"]):
                         lines += _lines(head, row, _ridges(setting))
@@ -128,7 +132,7 @@ class Results:
     @property
     def failures(self) -> pd.DataFrame:
         """One line per failed trial and model, with the error and its traceback."""
-        known = {s["problem"]: s for s in self.contents.settings}
+        known = {mark: s for s in self.contents.settings for mark in (_trained(s), s["problem"])}
         lines = []
         for row in self.contents.failed:
             setting = known.get(row["problem"])
@@ -142,7 +146,7 @@ class Results:
         """Return the results of one of the folder's sweeps alone."""
         mark = sweep.digest
         mine = [s for s in self.contents.settings if s["sweep"] == mark]
-        known = {s["problem"] for s in mine}
+        known = {mark for s in mine for mark in (s["problem"], _trained(s))}
         rows = {k: r for k, r in self.contents.rows.items() if r["problem"] in known}
         return Results(self.directory, Contents(mine, rows))
 
@@ -211,6 +215,11 @@ def _group(record: dict[str, Any], model: str, method: str | None) -> tuple[Any,
     functions = tuple(sorted(record.get("functions", {}).items()))
     same = (record[name] for name in ("verb", "problem", "seed", "numerics"))
     return (*same, model, method, functions)
+
+
+def _trained(setting: dict[str, Any]) -> str:
+    """Return the digest of the problem as its networks were trained on."""
+    return str(setting.get("trained", setting["problem"]))
 
 
 def _ridges(setting: dict[str, Any]) -> list[float]:

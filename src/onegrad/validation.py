@@ -81,7 +81,7 @@ def one_line(error: ValidationError, known: list[str]) -> str:
     problems = error.errors()
     # Rules of ours say more than a type mismatch in some branch of a union.
     first = next((p for p in problems if p["type"] == "value_error"), problems[0])
-    tags = {"mixture", "index", "labels", "Array"}
+    tags = {"mixture", "empirical", "index", "labels", "Array"}
     path = ".".join(
         str(part)
         for part in first["loc"]

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from onegrad.problem_file import replace_file
+from onegrad.files import replace_file
 from onegrad.validation import Failure, InvalidInput
 
 SIDE = 28

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
+from threadpoolctl import threadpool_limits
 
 from onegrad.arrays import Array, Floats
 from onegrad.data.mixture import Gaussian
@@ -36,15 +37,24 @@ def fit_mixture(
     relative to a spread of 1.
     """
     x, y = _checked(inputs, labels)
+    parts = fit_gaussians(x, y, components=components_per_class, rank=rank, seed=seed)
+    return MixtureSource(components=tuple(_component(part) for part in parts))
+
+
+def fit_gaussians(
+    x: Floats, y: Floats, *, components: int | None, rank: int, seed: int
+) -> list[Gaussian]:
+    """Return the fitted components, those of one label together; weights are shares of rows.
+
+    One thread: sums in another order would give other bits.
+    """
     whole_number("rank", rank, least=0)
     if rank >= x.shape[1]:
         raise InvalidInput(f"rank={rank}: must be below the {x.shape[1]} features; lower it")
-    count = components_per_class
-    if count is None:
-        count = _best_count(x, y, rank, seed)
-    whole_number("components_per_class", count, least=1)
-    parts = _gaussians(x, y, count, rank, seed)
-    return MixtureSource(components=tuple(_component(part) for part in parts))
+    with threadpool_limits(limits=1):
+        count = _best_count(x, y, rank, seed) if components is None else components
+        whole_number("components_per_class", count, least=1)
+        return _gaussians(x, y, count, rank, seed)
 
 
 def log_likelihood(parts: Sequence[Gaussian], inputs: Floats, labels: Floats) -> float:

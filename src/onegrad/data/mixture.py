@@ -13,8 +13,7 @@ from typing import Literal
 import numpy as np
 
 from onegrad.arrays import Floats, Normals
-
-GRANULE = 512  # rows per product; fixed, so that no result depends on how rows are chunked
+from onegrad.data.counts import exact_counts, granules
 
 
 @dataclass(frozen=True)
@@ -65,6 +64,16 @@ class Mixture:
         """Component probabilities ρ_c."""
         return np.array([c.weight for c in self.components])
 
+    @property
+    def labels(self) -> tuple[float | None, ...]:
+        """The label of each component, where it has one."""
+        return tuple(c.label for c in self.components)
+
+    @property
+    def mixture(self) -> Mixture:
+        """The mixture itself: its moments are known."""
+        return self
+
     @cached_property
     def level(self) -> float:
         """Isotropic part Σ_c ρ_c s_c² of the mixture covariance."""
@@ -103,11 +112,13 @@ class Mixture:
             )
         return exact_counts(self.weights, samples)
 
-    def sample(self, counts: tuple[int, ...], normals: Normals) -> Floats:
+    def sample(
+        self, counts: tuple[int, ...], normals: Normals, earlier: tuple[int, ...] = ()
+    ) -> Floats:
         """Return inputs (samples × n), components one after the other, with these counts."""
         inputs = np.empty((sum(counts), self.dimension))
         row = 0
-        for index, rows in _granules(counts):
+        for index, _, rows in granules(counts):
             block = inputs[row : row + rows]
             block[:] = normals.standard_normal((rows, self.dimension))
             self.components[index].colour(block)
@@ -115,28 +126,12 @@ class Mixture:
         return inputs
 
     def blocks(
-        self, counts: tuple[int, ...], rng: np.random.Generator
+        self, counts: tuple[int, ...], rng: np.random.Generator, earlier: tuple[int, ...] = ()
     ) -> Iterator[tuple[int, Floats]]:
         """Yield (component, inputs) in blocks of at most GRANULE rows; O(rows·n·d) each."""
-        for index, rows in _granules(counts):
+        for index, _, rows in granules(counts):
             noise = rng.standard_normal((rows, self.dimension))
             yield index, self.components[index].colour(noise)
-
-
-def _granules(counts: tuple[int, ...]) -> Iterator[tuple[int, int]]:
-    """Yield (component, rows) for blocks of at most GRANULE rows."""
-    for index, count in enumerate(counts):
-        for start in range(0, count, GRANULE):
-            yield index, min(GRANULE, count - start)
-
-
-def exact_counts(weights: Floats, samples: int) -> tuple[int, ...]:
-    """Return whole numbers near weights × samples that add up to samples (largest remainder)."""
-    shares = np.asarray(weights) * samples
-    counts = np.floor(shares + 1e-9).astype(int)
-    order = np.argsort(-(shares - counts), kind="stable")
-    counts[order[: samples - int(counts.sum())]] += 1
-    return tuple(int(c) for c in counts)
 
 
 def draw_directions(dimension: int, rank: int, rng: np.random.Generator) -> Floats:

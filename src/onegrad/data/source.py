@@ -147,6 +147,39 @@ class MixtureSource(Value):
             )
         return self
 
+    @property
+    def trained(self) -> MixtureSource:
+        """The source as networks see it: itself."""
+        return self
+
+    @property
+    def labels_of_all(self) -> tuple[float | None, ...]:
+        """The label of each component."""
+        return tuple(c.label for c in self.components)
+
+    @property
+    def part_labels(self) -> tuple[float | None, ...]:
+        """The label of each component of positive weight."""
+        return tuple(c.label for c in self.components if c.weight > 0)
+
+    @property
+    def has_spikes(self) -> bool:
+        """Whether a component of positive weight has spikes."""
+        return any(c.rank and c.weight for c in self.components)
+
+    @property
+    def theory_parts(self) -> int:
+        """Components that moments are summed over."""
+        return len(self.part_labels)
+
+    @property
+    def theory_columns(self) -> int:
+        """Vectors of length n that the mixture holds."""
+        return sum(4 + 4 * component.rank for component in self.components)
+
+    def check_sizes(self, sizes: dict[str, int]) -> None:
+        """A mixture gives any number of samples."""
+
     def check_dimension(self, dimension: int) -> None:
         """Raise ValueError where a component does not fit into this dimension."""
         for index, c in enumerate(self.components):

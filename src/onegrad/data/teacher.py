@@ -11,7 +11,8 @@ from pydantic import PlainValidator, field_validator
 from onegrad import activations
 from onegrad.activations import Activation
 from onegrad.arrays import Array, Floats
-from onegrad.data.mixture import Gaussian, Mixture
+from onegrad.data.mixture import Gaussian
+from onegrad.data.population import Population
 from onegrad.expectations import decays, hermite_coefficients, second_moment
 from onegrad.validation import InvalidInput, NonNegative, Positive, Value
 
@@ -170,19 +171,19 @@ class SingleIndex(Value):
     def _known(cls, name: str) -> str:
         return activations.get(name, field="link").name
 
-    def draw(self, mixture: Mixture, norm: float, rng: np.random.Generator) -> Teacher:
+    def draw(self, population: Population, norm: float, rng: np.random.Generator) -> Teacher:
         """Return a teacher with ξ drawn; `norm` is ‖Σ‖."""
         if isinstance(self.direction, Array):
             direction: Floats = self.direction.values
         elif self.direction == "spikes":
-            direction = mixture.spike_sum
+            direction = population.spike_sum
             if not np.linalg.norm(direction) > 1e-6:
                 raise InvalidInput(
                     'teacher.direction="spikes": the sum of all spikes must not vanish; '
                     "raise the rank, change the alignment or choose another direction"
                 )
         else:
-            direction = rng.standard_normal(mixture.dimension)
+            direction = rng.standard_normal(population.dimension)
         length = self.norm if self.norm is not None else 1 / np.sqrt(norm)
         direction = direction / np.max(np.abs(direction))  # no norm overflows or vanishes
         xi = direction * (length / np.linalg.norm(direction))
@@ -195,7 +196,7 @@ class ClassLabels(Value):
     kind: Literal["labels"] = "labels"
     noise: NonNegative = 0.0
 
-    def draw(self, mixture: Mixture, norm: float, rng: np.random.Generator) -> Teacher:
+    def draw(self, population: Population, norm: float, rng: np.random.Generator) -> Teacher:
         """Return a teacher that reads the component's label."""
-        labels = tuple(float(c.label) for c in mixture.components if c.label is not None)
-        return LabelTeacher(np.zeros((mixture.dimension, 0)), labels, self.noise)
+        labels = tuple(float(label) for label in population.labels if label is not None)
+        return LabelTeacher(np.zeros((population.dimension, 0)), labels, self.noise)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from onegrad.figures.registry import PANELS
-from onegrad.problem_file import replace_file
+from onegrad.files import replace_file
 
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;

@@ -14,8 +14,8 @@ from onegrad.figures.page import write_report
 from onegrad.figures.registry import STUDIES, chosen_panels
 from onegrad.figures.study import SCALES, Panel, Scale
 from onegrad.figures.tables import deviations, panel_table
+from onegrad.files import replace_file
 from onegrad.jobs import versions
-from onegrad.problem_file import replace_file
 from onegrad.sweep import Sweep
 from onegrad.sweep_results import Results
 from onegrad.validation import Failure, InvalidInput, whole_number
