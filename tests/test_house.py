@@ -68,6 +68,7 @@ ORDER = [
     "sweep_results",
     "driver",
     "figures.study",
+    "figures.image_panels",
     "figures.registry",
     "figures.tables",
     "figures.plot",

@@ -60,7 +60,7 @@ def figures() -> None:
     from rich.table import Table
 
     from onegrad.cost import measure_rates
-    from onegrad.figures.registry import PANELS, STUDIES
+    from onegrad.figures.registry import PANELS, STUDIES, available
     from onegrad.figures.reproduce import estimated_seconds
     from onegrad.progress import duration
     from onegrad.report import print_rich
@@ -75,6 +75,9 @@ def figures() -> None:
         caption="times on one core; panels with the same rows share them",
     )
     for panel in PANELS.values():
+        if not available(panel):
+            table.add_row(panel.name, panel.caption, f"needs {STUDIES[panel.study].needs}", "", "")
+            continue
         sweep = STUDIES[panel.study].sweep("paper")
         count = f"{len(sweep.settings())} x {sweep.trials if 'simulate' in sweep.verbs else 0}"
         times = [duration(estimated_seconds(panel, s, rates)) for s in ("quick", "paper")]

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import eigh
 from threadpoolctl import threadpool_limits
 
 from onegrad.arrays import Array, Floats
@@ -19,6 +20,7 @@ from onegrad.validation import InvalidInput, shown, whole_number
 
 CANDIDATES = (1, 2, 4, 8, 16)
 HELD_OUT = 0.25
+CLUSTER_DIRECTIONS = 50  # in which distances between rows are measured
 LEAST_LEVEL = 1e-9  # of the total variance per coordinate: duplicates would make it zero
 
 
@@ -113,8 +115,6 @@ def _best_count(x: Floats, y: Floats, rank: int, seed: int) -> int:
 
 
 def _gaussians(x: Floats, y: Floats, count: int, rank: int, seed: int) -> list[Gaussian]:
-    from sklearn.cluster import KMeans  # late: it takes a second to import
-
     parts = []
     for label in np.unique(y):
         rows = x[y == label]
@@ -122,24 +122,58 @@ def _gaussians(x: Floats, y: Floats, count: int, rank: int, seed: int) -> list[G
             raise InvalidInput(
                 f"components_per_class={count}: label {label:g} has only {len(rows)} rows; lower it"
             )
-        groups = KMeans(count, n_init=4, random_state=seed).fit_predict(rows)
+        groups = _clusters(rows, count, seed)
         parts += [
             _gaussian(rows[groups == group], rank, len(x), float(label)) for group in range(count)
         ]
     return parts
 
 
+def _clusters(rows: Floats, count: int, seed: int) -> NDArray[np.integer]:
+    """Return the cluster of every row, by k-means in the leading principal directions."""
+    if count == 1:
+        return np.zeros(len(rows), dtype=int)
+    from sklearn.cluster import KMeans  # late: it takes a second to import
+
+    centred = rows - rows.mean(axis=0)
+    if rows.shape[1] > CLUSTER_DIRECTIONS:
+        centred = centred @ _principal(centred, CLUSTER_DIRECTIONS)[1]
+    found: NDArray[np.integer] = KMeans(count, n_init=2, random_state=seed).fit_predict(centred)
+    return found
+
+
 def _gaussian(rows: Floats, rank: int, total: int, label: float) -> Gaussian:
     """Return the cluster's mean and its covariance as level·I plus its largest directions."""
     size, n = rows.shape
     mean = rows.mean(axis=0)
-    _, singular, directions = np.linalg.svd(rows - mean, full_matrices=False)
-    variances = singular**2 / size
-    kept = min(rank, len(variances) - 1)
-    rest = float(np.sum(variances[kept:])) / (n - kept)
-    level = max(rest, LEAST_LEVEL * float(np.sum(variances)) / n, np.finfo(float).tiny)
-    strengths = np.maximum(variances[:kept] - level, 0.0)
-    return Gaussian(size / total, mean, level, directions[:kept].T, strengths, label)
+    centred = rows - mean
+    whole = float(np.sum(centred**2)) / size
+    variances, directions = _principal(centred, min(rank, size - 1, n - 1))
+    kept = len(variances)
+    rest = max(whole - float(np.sum(variances)), 0.0) / (n - kept)
+    level = max(rest, LEAST_LEVEL * whole / n, np.finfo(float).tiny)
+    strengths = np.maximum(variances - level, 0.0)
+    return Gaussian(size / total, mean, level, directions, strengths, label)
+
+
+def _principal(centred: Floats, count: int) -> tuple[Floats, Floats]:
+    """Return the largest variances and their directions, from the smaller of the two Gram matrices.
+
+    Directions of variance zero are left out: there is nothing to tell them by.
+    """
+    size, n = centred.shape
+    gram = centred.T @ centred if n <= size else centred @ centred.T
+    side = len(gram)
+    count = min(count, side)
+    if not count:
+        return np.zeros(0), np.zeros((n, 0))
+    values, vectors = eigh(gram / size, subset_by_index=(side - count, side - 1))
+    values, vectors = values[::-1], vectors[:, ::-1]
+    known = values > LEAST_LEVEL * max(values[0], np.finfo(float).tiny)
+    values, vectors = values[known], vectors[:, known]
+    if n > size:
+        vectors = np.linalg.qr(centred.T @ vectors)[0]
+    return values, vectors
 
 
 def _component(part: Gaussian) -> Component:

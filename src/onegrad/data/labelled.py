@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,28 +14,32 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from onegrad.arrays import Floats
-from onegrad.data.fashion_mnist import load_fashion_mnist, load_sample
+from onegrad.data.fashion_mnist import DataNotFound, load_fashion_mnist, load_sample
 from onegrad.validation import InvalidInput, shown
 
 NAMED = ("fashion-mnist", "fashion-mnist-sample", "digits")
 ARRAY_NAMES = (("X", "y"), ("inputs", "labels"), ("images", "labels"), ("data", "target"))
 LABEL_COLUMN = "label"
-PIXEL = 255.0
+PIXEL = 1 / 255
 
 
 @dataclass(frozen=True)
 class Labelled:
-    """Rows of inputs, and for each the place of its class among `names`."""
+    """Rows of inputs in units of `unit`, and for each the place of its class among `names`."""
 
-    inputs: Floats
+    inputs: NDArray[Any]
     codes: NDArray[np.intp]
     names: tuple[str, ...]
+    unit: float = 1.0
+
+    def rows(self, names: Sequence[str]) -> NDArray[Any]:
+        """Return the rows of these classes."""
+        return self.inputs[np.isin(self.codes, [self.names.index(name) for name in names])]
 
     @functools.cached_property
     def digest(self) -> str:
         """SHA-256 of inputs, codes and names."""
-        hasher = hashlib.sha256(repr((self.inputs.shape, self.names)).encode())
+        hasher = hashlib.sha256(repr((self.inputs.shape, self.names, self.unit)).encode())
         for array, kind in (
             (self.inputs, self.inputs.dtype.newbyteorder("<")),
             (self.codes, "<i8"),
@@ -56,8 +61,10 @@ def class_name(value: Any) -> str:
     return f"{plain:g}" if number and plain == int(plain) else str(plain)
 
 
-def labelled(inputs: ArrayLike, labels: ArrayLike, *, where: str = "inputs") -> Labelled:
-    """Return checked rows; labels may be numbers or texts."""
+def labelled(
+    inputs: ArrayLike, labels: ArrayLike, *, unit: float = 1.0, where: str = "inputs"
+) -> Labelled:
+    """Return checked rows; labels may be numbers or texts. Pixels stay bytes."""
     try:
         x, y = np.asarray(inputs), np.asarray(labels)
     except ValueError:
@@ -71,15 +78,15 @@ def labelled(inputs: ArrayLike, labels: ArrayLike, *, where: str = "inputs") -> 
             f"{where}: shapes {x.shape} and {y.shape} must be rows × features and one label per "
             "row; correct them"
         )
-    if x.dtype.kind != "f":
-        x = x.astype(np.float32 if x.dtype.itemsize <= 2 else np.float64)
+    if x.dtype.itemsize > 1:
+        x = x.astype(np.float64, copy=False)
     _require_finite(where, x, y)
     values, codes = np.unique(y, return_inverse=True)
-    return Labelled(x, codes.reshape(-1), tuple(class_name(value) for value in values))
+    return Labelled(x, codes.reshape(-1), tuple(class_name(value) for value in values), unit)
 
 
-def _require_finite(where: str, x: Floats, y: NDArray[Any]) -> None:
-    if not np.all(np.isfinite(x)):
+def _require_finite(where: str, x: NDArray[Any], y: NDArray[Any]) -> None:
+    if x.dtype.kind == "f" and not np.all(np.isfinite(x)):
         row, column = (int(i) for i in np.argwhere(~np.isfinite(x))[0])
         raise InvalidInput(
             f"{where}: row {row}, feature {column} is {x[row, column]}, must be finite; replace or "
@@ -105,6 +112,15 @@ def read_labelled(file: str, label_column: str = LABEL_COLUMN) -> Labelled:
     return _read(path, label_column, stamp)
 
 
+def is_here(name: str) -> bool:
+    """Return whether a named data set can be read on this machine."""
+    try:
+        _named(name)
+    except DataNotFound:
+        return False
+    return True
+
+
 @functools.lru_cache(maxsize=1)
 def _named(name: str) -> Labelled:
     if name == "digits":
@@ -113,7 +129,7 @@ def _named(name: str) -> Labelled:
         bunch = load_digits()
         return labelled(bunch.data, bunch.target)
     found = load_fashion_mnist() if name == "fashion-mnist" else load_sample()
-    return labelled(found.images.astype(np.float32) / np.float32(PIXEL), found.labels)
+    return labelled(found.images, found.labels, unit=PIXEL)
 
 
 @functools.lru_cache(maxsize=1)

@@ -9,7 +9,7 @@ import functools
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from onegrad.arrays import Array, Floats, Normals
 from onegrad.data.counts import exact_counts, granules
 from onegrad.data.fitting import fit_gaussians
-from onegrad.data.labelled import Labelled, read_labelled
+from onegrad.data.labelled import NAMED, Labelled, read_labelled
 from onegrad.data.mixture import Gaussian, Mixture
 from onegrad.validation import InvalidInput
 
@@ -65,8 +65,8 @@ def of_arrays(inputs: Array, labels: Array, names: tuple[str, ...]) -> Labelled:
 class Prepared:
     """Rows by class for networks and for fitting, and what preparation subtracts and multiplies."""
 
-    rows: tuple[Floats, ...]
-    fitting: tuple[Floats, ...]
+    rows: tuple[NDArray[Any], ...]
+    fitting: tuple[NDArray[Any], ...]
     centres: tuple[Floats, ...]
     factors: tuple[float, ...]
     trace: float  # tr S, of the centred and scaled classes
@@ -76,7 +76,7 @@ class Prepared:
         """Features of a row."""
         return int(self.rows[0].shape[1])
 
-    def centred(self, part: int, rows: Floats) -> Floats:
+    def centred(self, part: int, rows: NDArray[Any]) -> Floats:
         """Return f_c (row − μ_c) in double precision."""
         return self.factors[part] * (rows - self.centres[part])
 
@@ -91,7 +91,7 @@ class Prepared:
         return float(np.linalg.eigvalsh(total)[-1])
 
 
-@functools.lru_cache(maxsize=2)
+@functools.lru_cache(maxsize=8)
 def prepare(selection: Selection) -> Prepared:
     """Return the rows of the classes with the statistics of their preparation.
 
@@ -107,7 +107,7 @@ def prepare(selection: Selection) -> Prepared:
                 f"classes={'+'.join(names)!r}: all features are constant there; choose another"
             )
     constant = int(np.sum(np.all([np.ptp(rows, axis=0) == 0 for rows in chosen], axis=0)))
-    if constant:
+    if constant and selection.file not in NAMED:
         warnings.warn(
             f"{constant} of {source.inputs.shape[1]} features are constant in every class: they "
             "carry the added noise alone",
@@ -117,7 +117,11 @@ def prepare(selection: Selection) -> Prepared:
     centres = {"class": means, "midpoint": [midpoint] * len(means)}.get(
         selection.centring, [np.zeros_like(midpoint)] * len(means)
     )
-    factors = [float(np.sqrt(traces[0] / t)) if selection.equal_traces else 1.0 for t in traces]
+    # Rows stay as they are stored, pixels as bytes: the factors bring them to their unit.
+    factors = [
+        source.unit * (float(np.sqrt(traces[0] / t)) if selection.equal_traces else 1.0)
+        for t in traces
+    ]
     trace = sum(w * f**2 * t for w, f, t in zip(selection.weights, factors, traces, strict=True))
     rng = np.random.default_rng(SPLIT_SEED)
     orders = [rng.permutation(len(rows)) for rows in chosen]
@@ -131,13 +135,12 @@ def prepare(selection: Selection) -> Prepared:
     )
 
 
-def _rows_of(source: Labelled, names: tuple[str, ...]) -> Floats:
+def _rows_of(source: Labelled, names: tuple[str, ...]) -> NDArray[Any]:
     absent = [name for name in names if name not in source.names]
     if absent:
         some = ", ".join(source.names[:12])
         raise InvalidInput(f"classes={absent[0]!r}: is not among the labels {some}; choose those")
-    codes = [source.names.index(name) for name in names]
-    return source.inputs[np.isin(source.codes, codes)]
+    return source.rows(names)
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.axis import XAxis, YAxis
 from matplotlib.colors import BoundaryNorm, ListedColormap, LogNorm
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from onegrad.arrays import Floats
 from onegrad.figures.study import Panel
@@ -22,6 +24,8 @@ VALUE_LABELS = {
     "objective": "training objective",
     "gap": "|gap to network| / network",
 }
+FIT_STYLES = [("#56B4E9", ":"), ("#D55E00", "--"), ("#0072B2", "-")]
+WIDE_RANGE = 300.0  # of a logarithmic axis, from which only powers of ten are labelled
 DPI = 160
 PUBLISHED = "#444444"
 DEGREE_COLOURS = ["#f7f7f7", "#d9d9d9", "#bdbdbd", "#6baed6", "#2171b5", "#08306b"]
@@ -33,6 +37,8 @@ def draw(panel: Panel, table: pd.DataFrame, *, show_published: bool = False) -> 
         return _draw_maps(panel, table)
     if panel.kind == "degree_map":
         return _draw_degrees(panel, table)
+    if panel.kind == "fits":
+        return _draw_fits(panel, table)
     figure = Figure(figsize=(6.6, 4.0), layout="constrained")
     axes = figure.add_subplot()
     handles = _draw_curves(axes, panel, table, show_published=show_published)
@@ -40,12 +46,24 @@ def draw(panel: Panel, table: pd.DataFrame, *, show_published: bool = False) -> 
     axes.set_ylabel(VALUE_LABELS[panel.metric])
     if panel.x.log:
         axes.set_xscale("log")
+        _number_ticks(axes.xaxis)
     if panel.log_value:
         axes.set_yscale("log")
+        _number_ticks(axes.yaxis)
     axes.grid(alpha=0.25, linewidth=0.6)
     figure.legend(handles=handles, loc="outside right upper", frameon=False, fontsize="small")
     axes.set_title(panel.name, loc="left", fontweight="bold")
     return figure
+
+
+def _number_ticks(axis: XAxis | YAxis) -> None:
+    """Label a logarithmic axis with short numbers at 1, 2 and 5 times powers of ten."""
+    low, high = axis.get_view_interval()
+    if high / low > WIDE_RANGE:
+        return  # powers of ten are enough
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter(lambda value, _: f"{value:g}")
+    axis.set_minor_formatter(NullFormatter())
 
 
 def save(figure: Figure, path: Path, *, kind: str) -> None:
@@ -164,6 +182,42 @@ def _draw_degrees(panel: Panel, table: pd.DataFrame) -> Figure:
     axes.set(xlabel=panel.x.label, ylabel=panel.y.label)
     axes.set_title(f"{panel.name} (orange: none up to {most})", loc="left", fontweight="bold")
     figure.colorbar(image, ax=axes, ticks=range(1, most + 1), label="smallest sufficient degree")
+    return figure
+
+
+def _draw_fits(panel: Panel, table: pd.DataFrame) -> Figure:
+    """Draw trained networks as markers and theory on each fit as a line, activations in columns."""
+    places = table["facet"].unique() if "facet" in table else [None]
+    names = table["activation"].unique()
+    figure = Figure(figsize=(3.0 * len(names), 2.6 * len(places) + 0.6), layout="constrained")
+    grid = figure.subplots(len(places), len(names), squeeze=False, sharex=True, sharey="row")
+    fits = sorted(table["y"].dropna().unique())
+    for line, place in zip(grid, places, strict=True):
+        for axes, name in zip(line, names, strict=True):
+            mine = table[table["activation"] == name]
+            if place is not None:
+                mine = mine[mine["facet"] == place]
+            real = mine[mine["model"] == "network"].sort_values("x")
+            axes.errorbar(
+                real["x"], real["value"], real["stderr"], fmt="o", color="#000000", ms=4, capsize=2
+            )
+            for fit, (colour, style) in zip(fits, FIT_STYLES, strict=False):
+                theory = mine[mine["y"] == fit].sort_values("x")
+                axes.plot(theory["x"], theory["value"], color=colour, ls=style, lw=1.5)
+            where = "" if place is None else f", classes {place}"
+            axes.set_title(f"{name}{where}", fontsize="medium")
+            axes.grid(alpha=0.25, linewidth=0.6)
+    for axes in grid[-1]:
+        axes.set_xlabel(panel.x.label)
+    for axes in grid[:, 0]:
+        axes.set_ylabel(VALUE_LABELS[panel.metric])
+    handles = [Line2D([], [], color="#000000", marker="o", ls="none", label="real data")]
+    handles += [
+        Line2D([], [], color=colour, ls=style, label=f"theory, {fit:g} per class")
+        for fit, (colour, style) in zip(fits, FIT_STYLES, strict=False)
+    ]
+    figure.legend(handles=handles, loc="outside upper center", ncols=4, frameon=False)
+    figure.suptitle(panel.name, x=0.01, ha="left", fontweight="bold")
     return figure
 
 

@@ -59,16 +59,26 @@ def panel_table(panel: Panel, results: Results, *, beside_published: bool = True
             "activation": found[activation],
             "model": found["model"],
             "x_name": panel.x.name,
-            "x": found[panel.x.path],
+            "x": _shown_x(panel, found[panel.x.path], fields["dimension"]),
             "value": found["value"],
             "stderr": found["stderr"],
             "trials": found["count"],
         }
     )
     table["published"] = _published_values(panel, table) if beside_published else np.nan
-    if panel.y is not None:
-        table["y_name"], table["y"] = panel.y.name, found[panel.y.path]
+    for name, axis in (("y", panel.y), ("facet", panel.facet)):
+        if axis is not None:
+            table[f"{name}_name"], table[name] = axis.name, found[axis.path]
+    if panel.kind == "fits":
+        # Networks are trained on the data themselves, once for all fits.
+        table["y"] = table["y"].astype(float).where(theory)
+        table = table.drop_duplicates()
     return table.reset_index(drop=True)
+
+
+def _shown_x(panel: Panel, x: pd.Series, dimension: int) -> pd.Series:
+    """Return x as the panel shows it: the value, or its exponent to the base n."""
+    return np.log(x) / np.log(dimension) if panel.x.exponent else x
 
 
 def _gap_table(panel: Panel, results: Results) -> pd.DataFrame:
@@ -115,8 +125,8 @@ def _published_values(panel: Panel, table: pd.DataFrame, column: str = "value") 
 class Deviation:
     """The largest and the mean absolute relative deviation between two columns of a panel.
 
-    `stderr` is that of the largest one; `beyond` counts points that differ by more than 3 % plus
-    four standard errors, of the `known` points that have one.
+    `stderr` is that of the largest one; `beyond` counts points that differ by more than the
+    `tolerance` plus four standard errors, of the `known` points that have one.
     """
 
     name: str
@@ -127,13 +137,17 @@ class Deviation:
     points: int
     known: int
     beyond: int
+    tolerance: float
 
 
 def deviations(panel: Panel, table: pd.DataFrame, results: Results) -> list[Deviation]:
     """Return network–Hermite, simulation–theory and ours–published, where a panel has them."""
+    if panel.kind == "fits":
+        return _fit_deviations(panel, table)
     if panel.kind not in ("curves", "map"):
         return []
     metric, _ = _SOURCES[panel.metric]
+    dimension = results.contents.settings[0]["fields"]["dimension"]
     where = {"x": panel.x.path, "activation": "network.activation"}
     if panel.y is not None:
         where["y"] = panel.y.path
@@ -141,39 +155,69 @@ def deviations(panel: Panel, table: pd.DataFrame, results: Results) -> list[Devi
     if "hermite" in set(table["model"]):
         gaps = results.gaps(metric)
         gaps = gaps[(gaps["verb"] == "simulate") & (gaps["model"] == "hermite")]
-        found.append(_summary("Hermite model against network", _placed(gaps, where, table)))
+        lines = _placed(panel, gaps, where, table, dimension)
+        found.append(_summary("Hermite model against network", lines, panel))
     theory = results.theory_gaps(metric)
     for model in ("network", "hermite"):
         mine = theory[theory["model"] == model]
         if not mine.empty:
             name = f"theory against simulation, {model}"
-            found.append(_summary(name, _placed(mine, where, table)))
+            found.append(_summary(name, _placed(panel, mine, where, table, dimension), panel))
     both = table[table["published"].notna()]
     if not both.empty:
         both = both.assign(published_uncertainty=_published_values(panel, both, "uncertainty"))
         lines = both.assign(gap=both["value"] / both["published"] - 1)
         theirs = both["published_uncertainty"]
         lines["stderr"] = np.hypot(both["stderr"], theirs) / both["published"]
-        found.append(_summary("ours against published", lines))
+        found.append(_summary("ours against published", lines, panel))
     return found
 
 
-def _placed(gaps: pd.DataFrame, where: dict[str, str], table: pd.DataFrame) -> pd.DataFrame:
+def _fit_deviations(panel: Panel, table: pd.DataFrame) -> list[Deviation]:
+    """Return theory against trained networks for each fit, for the largest in every facet too.
+
+    Means are compared, not pairs: few trials have a prediction of their own.
+    """
+    where = [name for name in ("facet", "activation", "x") if name in table]
+    real = table[table["model"] == "network"][[*where, "value", "stderr"]]
+    theory = table[table["model"] == "network_theory"][[*where, "y", "value", "stderr"]]
+    lines = theory.merge(real, on=where, suffixes=("_theory", ""))
+    lines["gap"] = lines["value_theory"] / lines["value"] - 1
+    lines["stderr"] = np.hypot(lines["stderr_theory"], lines["stderr"]) / lines["value"]
+    named = [(f"theory, {y:g} per class", group) for y, group in lines.groupby("y")]
+    groups = [name for name in where if name != "x"]
+    finest = lines[lines["y"] == lines["y"].max()]
+    named += [
+        (f"{named[-1][0]}: {', '.join(str(part) for part in place)}", group)
+        for place, group in finest.groupby(groups, sort=False)
+    ]
+    return [_summary(name, group, panel) for name, group in named]
+
+
+def _placed(
+    panel: Panel,
+    gaps: pd.DataFrame,
+    where: dict[str, str],
+    table: pd.DataFrame,
+    dimension: int,
+) -> pd.DataFrame:
     """Return gaps with the panel's own columns, and the simulated network's value beside them."""
     named = {name: gaps[path] for name, path in where.items() if path in gaps}
+    named["x"] = _shown_x(panel, named["x"], dimension)
     lines = gaps[["gap", "stderr"]].assign(**named)
     network = table[table["model"] == "network"]
     return lines.merge(network[[*named, "value"]].drop_duplicates([*named]), on=[*named])
 
 
-def _summary(name: str, lines: pd.DataFrame) -> Deviation:
+def _summary(name: str, lines: pd.DataFrame, panel: Panel) -> Deviation:
+    lines = lines[lines["x"] >= panel.compared_from]
     lines = lines[lines["value"] > NEGLIGIBLE * lines["value"].max()]
     size, stderr = lines["gap"].to_numpy(float), lines["stderr"].to_numpy(float)
     worst = int(np.argmax(np.abs(size)))
     line = lines.iloc[worst]
     place = [
-        f"{line[c]:g}" if c != "activation" else line[c]
-        for c in ("activation", "x", "y")
+        line[c] if isinstance(line[c], str) else f"{line[c]:g}"
+        for c in ("facet", "activation", "x", "y")
         if c in lines
     ]
     return Deviation(
@@ -184,5 +228,6 @@ def _summary(name: str, lines: pd.DataFrame) -> Deviation:
         float(np.mean(np.abs(size))),
         len(size),
         int(np.sum(np.isfinite(stderr))),
-        int(np.sum(np.abs(size) > 0.03 + 4 * stderr)),
+        int(np.sum(np.abs(size) > panel.tolerance + 4 * stderr)),
+        panel.tolerance,
     )
