@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from onegrad import __version__
-from onegrad.cli_figures import figures, reproduce
+from onegrad.cli_figures import fetch, figures, reproduce
 from onegrad.cli_sweep import results, sweep
 from onegrad.cli_theory import equivalence, limit, predict, tune
 from onegrad.options import problem_options
@@ -96,7 +96,7 @@ def simulate(
         print_table(errors)
 
 
-for command in (predict, equivalence, tune, limit, sweep, results, reproduce, figures):
+for command in (predict, equivalence, tune, limit, sweep, results, reproduce, figures, fetch):
     cli.add_command(command)
 
 

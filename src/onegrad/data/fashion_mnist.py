@@ -72,7 +72,8 @@ def load_fashion_mnist(
         return found
     raise DataNotFound(
         f"data_dir={str(data_dir)!r}: Fashion-MNIST is in none of {', '.join(searched)}; install "
-        "the Debian package dataset-fashion-mnist, or pass download=True"
+        "the Debian package dataset-fashion-mnist, or download it with onegrad fetch (in Python, "
+        "download=True)"
     )
 
 
