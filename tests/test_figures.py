@@ -9,11 +9,17 @@ import pytest
 
 from conftest import onegrad
 from onegrad import InvalidInput
+from onegrad.data import labelled
+from onegrad.data.fashion_mnist import DataNotFound
+from onegrad.data.labelled import is_here
 from onegrad.figures import reproduce as module
 from onegrad.figures.registry import PANELS, STUDIES, chosen_panels
 from onegrad.figures.reproduce import plan_reproduction, reproduce
 from onegrad.figures.tables import COLUMNS, _published_values, published
 
+# Ten samples in 784 dimensions make neurons almost parallel.
+parallel = pytest.mark.filterwarnings("ignore:exact moments")
+IMAGES = ["3a", "3b", "7a", "7b", "8a", "8b"]
 SYNTHETIC = ["1a", "1b", "1c", "2a", "2b", "2c", "4a", "4b", "5a", "5b", "5c", "6"]
 TINY_AXES = {
     "network.width_ratio": [0.5, 1.0],
@@ -25,6 +31,8 @@ TINY_AXES = {
     "data.components.*.rank": [1, 2],
     "dimension": [20, 30],
     "samples": [20, 30],
+    "data.fit.components_per_class": [1, 2],
+    "scaling.learning_rate": [1.0, 28.0],
 }
 
 
@@ -36,13 +44,21 @@ def tiny(monkeypatch):
         fields = {"dimension": 20, "samples": 24}
         if "network.width" in study.fields:
             fields = {"dimension": 20, "network.width": 24, "step_samples": 24}
+        if "data" in study.fields:
+            fit = {"components_per_class": 1, "rank": 2}
+            data = {**study.fields["data"], "fit": fit}
+            if study.needs:
+                data["file"] = "fashion-mnist-sample"
+            study = replace(study, fields={**study.fields, "data": data}, needs=None)
+            fields = {**fields, "samples": 12, "step_samples": 10, "test_samples": 10}
+            del fields["dimension"]
         small = replace(study, quick_axes=axes, quick_fields=fields, trials=(2, 20), draws=(2, 4))
         monkeypatch.setitem(STUDIES, name, small)
 
 
-def test_every_synthetic_panel_of_the_paper_is_there():
-    assert set(SYNTHETIC) <= set(PANELS)
-    assert all(PANELS[name].ours == (name not in SYNTHETIC) for name in PANELS)
+def test_every_panel_of_the_paper_is_there():
+    assert {*SYNTHETIC, *IMAGES} <= set(PANELS)
+    assert all(PANELS[name].ours == (name not in SYNTHETIC + IMAGES) for name in PANELS)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +94,7 @@ def test_paper_scale_has_the_published_settings(panel, settings, trials, fields)
 
 
 def test_error_bars_are_honest_unless_the_published_protocol_is_asked_for():
-    for study in STUDIES.values():
+    for study in (s for s in STUDIES.values() if s.needs is None or is_here(s.needs)):
         assert study.sweep("paper").problem.redraw == "all"
 
 
@@ -110,6 +126,7 @@ def test_panels_that_share_rows_share_their_study():
     assert PANELS["4a"].study == PANELS["4b"].study
 
 
+@parallel
 def test_all_panels_are_drawn_and_again_without_computing(tiny, tmp_path):
     task = plan_reproduction(out=tmp_path / "a")
     report = reproduce(task)
@@ -148,6 +165,53 @@ def test_a_table_has_simulation_and_theory_of_both_models(tiny, tmp_path):
     assert set(gaps["model"]) == {"linear", "linear_theory"}
     assert gaps["value"].max() <= 100
     assert table["published"].isna().all()  # not at the published size
+
+
+@parallel
+def test_fits_compare_theory_with_networks_trained_once(tiny, tmp_path):
+    reproduce(plan_reproduction(["R1", "digits", "7b"], out=tmp_path))
+    table = pd.read_csv(tmp_path / "R1.csv")
+    assert set(table["facet"]) == {"0,1", "5,9"}
+    trained = table[table["model"] == "network"]
+    assert trained["y"].isna().all()
+    assert not trained.duplicated(["facet", "activation", "x"]).any()
+    assert set(table[table["model"] == "network_theory"]["y"]) == {1, 2}
+    about = json.loads((tmp_path / "R1.json").read_text("utf-8"))
+    names = [d["name"] for d in about["deviations"]]
+    assert names[:2] == ["theory, 1 per class", "theory, 2 per class"]
+    assert "theory, 2 per class: 5,9, tanh" in names
+    rates = pd.read_csv(tmp_path / "7b.csv")
+    assert sorted(set(rates["x"].round(9))) == [0.0, 0.5]  # log η/log n
+
+
+@pytest.mark.parametrize("panel", IMAGES)
+def test_images_have_the_published_settings(panel):
+    study = STUDIES[PANELS[panel].study]
+    assert study.fields["data"]["classes"] == ("5,9" if panel in ("3b", "8b") else "0,1")
+    assert (study.fields["samples"], study.fields["test_samples"]) == (500, 2500)
+    assert study.trials[1] == (50 if panel == "8a" else 20)
+    assert study.fields.get("ridge", 1e-4) == (1e-5 if panel.startswith("8") else 1e-4)
+    centring = "midpoint" if panel.startswith("8") else "class"
+    assert study.fields["data"].get("centring", "class") == centring
+    if is_here("fashion-mnist"):
+        sweep = study.sweep("paper")
+        problem = sweep.problem
+        rate, spread = problem.scaling.rate_and_spread(784)
+        assert (problem.dimension, spread) == (784, 784.0)
+        assert rate == 1.0 or panel == "7b"
+
+
+def test_panels_without_their_data_are_left_out_with_a_note(monkeypatch):
+    def nowhere(name):
+        raise DataNotFound("not here")
+
+    monkeypatch.setattr(labelled, "_named", nowhere)
+    with pytest.warns(UserWarning, match="3a, 3b, 7a, 7b, 8a, 8b, R1, R2 are left out"):
+        found = chosen_panels([])
+    assert "digits" in {panel.name for panel in found}
+    assert "3a" not in {panel.name for panel in found}
+    with pytest.raises(InvalidInput, match="not here"):
+        plan_reproduction(["3a"], out="never")
 
 
 def test_half_the_test_mse_is_half_the_test_mse(tiny, tmp_path):
