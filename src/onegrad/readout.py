@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import eigh
-from scipy.linalg.blas import dsyrk, ssyrk
-from scipy.linalg.lapack import dpotrf, dpotrs, spotrf, spotrs
+from scipy.linalg.blas import dsyrk, ssyrk, strsv
+from scipy.linalg.lapack import dpotrf, dpotrs, spotrf
 
 from onegrad.arrays import Floats
 from onegrad.validation import InvalidInput
@@ -73,15 +73,15 @@ def _solve_refined(features: Floats, rows: Floats, shift: float, right: Floats) 
     """
     with np.errstate(over="ignore"):
         gram = _gram(features, ssyrk)
-        gram[np.diag_indices_from(gram)] += np.float32(shift)
+        np.einsum("ii->i", gram)[:] += np.float32(shift)  # a view of the diagonal
     factor, info = spotrf(gram, lower=1, clean=0, overwrite_a=1)
     if info != 0 or not np.all(np.isfinite(np.diagonal(factor))):
         return None
     solution, residual, last = np.zeros_like(right), right, np.inf
     while True:
         scale = float(np.linalg.norm(residual)) or 1.0  # so that nothing leaves single precision
-        unit, _ = spotrs(factor, (residual / scale).astype(np.float32), lower=1)
-        change = scale * unit.astype(np.float64)
+        unit = strsv(factor, (residual / scale).astype(np.float32), lower=1)
+        change = scale * strsv(factor, unit, lower=1, trans=1).astype(np.float64)
         size = float(np.linalg.norm(change))
         if not size <= LEAST_GAIN * last:
             return None
@@ -111,7 +111,7 @@ def _gram(phi: Floats, product: Callable[..., Floats]) -> Floats:
 
 
 def _solve_one(gram: Floats, shift: float, right: Floats, ridge: float) -> Floats:
-    gram[np.diag_indices_from(gram)] += shift
+    np.einsum("ii->i", gram)[:] += shift
     factor, info = dpotrf(gram, lower=1, clean=0, overwrite_a=1)
     if info != 0:
         raise InvalidInput(
