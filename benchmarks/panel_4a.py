@@ -7,7 +7,8 @@ The textbook draws its data once per grid point, as the published code did; oneg
 everything in every trial and runs the trials of several grid points together, as `onegrad reproduce
 4a` does.
 First one BLAS thread on both sides, then all cores (BLAS threads for the textbook, worker processes
-for onegrad); imports and the start of workers are not timed. Run it with nothing else running.
+for onegrad); imports and the start of workers are not timed. Both keep freed pages, as the workers
+of a sweep do. Run it with nothing else running.
 """
 
 from __future__ import annotations
@@ -85,9 +86,11 @@ def onegrad_seconds(precision: str, trials: int, cores: int) -> float:
 
 
 def in_process(program: str, trials: int, *, cores: int, threads: int) -> float:
-    """Return a program's seconds per grid point, from a fresh process."""
+    """Return a program's seconds per grid point, from a fresh process that keeps freed pages."""
+    from onegrad.engines import KEEP_PAGES
+
     command = [sys.executable, __file__, "--measure", program, "--trials", str(trials)]
-    environment = {**os.environ, "OPENBLAS_NUM_THREADS": str(threads)}
+    environment = {**os.environ, **KEEP_PAGES, "OPENBLAS_NUM_THREADS": str(threads)}
     done = subprocess.run(
         [*command, "--cores", str(cores)],
         capture_output=True,

@@ -60,9 +60,32 @@ def test_single_precision_features_are_solved_in_double(rng):
     np.testing.assert_allclose(readout.weights[:, 0], direct(features, labels, 1e-4), atol=1e-5)
 
 
+@pytest.mark.parametrize("shape", [(90, 60), (60, 90)], ids=["primal", "dual"])
+def test_refinement_of_a_single_precision_factor_reaches_double(rng, monkeypatch, shape):
+    features = np.maximum(rng.standard_normal(shape), 0).astype(np.float32)
+    labels = rng.standard_normal(len(features))
+    exact = fit_readout(features.astype(np.float64), labels, ridge=1e-4)
+    refined = fit_readout(features, labels, ridge=1e-4)
+    np.testing.assert_allclose(refined.weights, exact.weights, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(refined.train_mse, exact.train_mse, rtol=1e-10)
+    monkeypatch.setattr("onegrad.readout.LAST_CHANGE", np.inf)  # negative control: the factor alone
+    coarse = fit_readout(features, labels, ridge=1e-4)
+    assert np.max(np.abs(coarse.weights - exact.weights)) > 1e-7
+
+
+@pytest.mark.parametrize(("size", "ridge"), [(1.0, 1e-11), (1e25, 1e46)], ids=["small", "large"])
+def test_double_precision_takes_over_where_single_is_too_coarse(rng, size, ridge):
+    distinct = size * np.maximum(rng.standard_normal((90, 30)), 0)
+    features, labels = np.tile(distinct, 2).astype(np.float32), rng.standard_normal(90)
+    exact = fit_readout(features.astype(np.float64), labels, ridge=ridge)
+    assert np.array_equal(fit_readout(features, labels, ridge=ridge).weights, exact.weights)
+
+
 def test_features_that_are_not_finite_are_refused():
-    with pytest.raises(InvalidInput, match="not finite; bring learning rate"):
-        fit_readout(np.array([[np.inf, 1.0], [1.0, 2.0]]), np.ones(2), ridge=0.1)
+    features = np.array([[np.inf, 1.0], [1.0, 2.0]])
+    for precision in (np.float64, np.float32):
+        with pytest.raises(InvalidInput, match="not finite; bring learning rate"):
+            fit_readout(features.astype(precision), np.ones(2), ridge=0.1)
 
 
 def test_a_singular_gram_matrix_is_an_error_that_names_the_remedy():

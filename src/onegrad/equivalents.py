@@ -134,9 +134,9 @@ class HermiteMap:
     ) -> Floats:
         """Return the polynomial of u plus h* z."""
         values = self.expansion(preactivations)
-        noisy = rng.standard_normal(values.shape) * np.sqrt(self.noise_variance)
-        noisy += values
-        return noisy
+        noise = rng.standard_normal(values.shape).astype(values.dtype, copy=False)
+        values += noise * values.dtype.type(np.sqrt(self.noise_variance))
+        return values
 
     def predictions(
         self, preactivations: Floats, coordinates: Floats | None, component: int, weights: Floats

@@ -86,7 +86,7 @@ def descent_direction(
         value, slope = activation.value_and_derivative(block)
         residual = labels[rows] - value @ scaled.astype(dtype)
         # Not in place: a registered derivative may return its argument, or truth values.
-        weighted = np.multiply(slope, residual[:, None], dtype=dtype, casting="same_kind")
+        weighted = np.multiply(slope, residual[:, None].astype(dtype), dtype=dtype)
         part = weighted.T @ inputs[rows]
         total = part if index == 0 else np.add(total, part, out=total)
     total *= (scaled / m)[:, None].astype(dtype)

@@ -43,42 +43,45 @@ def spike_loadings(law: Law, first_layer: Floats, basis: Floats) -> tuple[Floats
 
 def pair_sums(first_layer: Floats, sums: Sequence[PairSum]) -> list[Floats]:
     """Return Σ_{i≠j} ŵ_i ŵ_j (E[φ_i φ_j] − degrees 0 and 1) for each item, one per penalty."""
+    dtype = first_layer.dtype
     # Rows are scaled by the largest deviation over components, so that no power exceeds 1.
     reference = np.max([item.law.deviations for item in sums], axis=0)
-    dtype = first_layer.dtype
-    scaled = np.divide(first_layer, reference[:, None], dtype=dtype, casting="same_kind")
-    running = [_Sum(item, first_layer, reference) for item in sums]
+    totals: list[Floats] = [np.zeros(item.weights.shape[1]) for item in sums]
+    running = [
+        _Sum(item, first_layer, reference, total)
+        for item, total in zip(sums, totals, strict=True)
+        if item.feature_map.degree is None or item.feature_map.degree > 1
+    ]
+    if not running:
+        return totals
     by_law: dict[int, list[_Sum]] = {}
     for one in running:
         by_law.setdefault(one.law.component, []).append(one)
-    for rows, columns, product in _blocks(scaled):
-        i = np.arange(rows.start, rows.stop)[:, None]
-        j = np.arange(columns.start, columns.stop)
-        counted = j <= i if columns.start < rows.stop else None  # elsewhere, or not a pair
+    for rows, columns, product in _blocks(first_layer / reference[:, None].astype(dtype)):
         for group in by_law.values():
-            _add_block(group, product, rows, columns, counted)
+            _add_block(group, product, rows, columns)
     for one in running:
         one.series.warn_if_truncated()
-    return [2 * one.total for one in running]
+    return totals
 
 
 def _blocks(scaled: Floats) -> Iterator[tuple[slice, slice, Floats]]:
     """Yield (rows, columns, scaled[rows] scaled[columns]ᵀ) that cover all pairs i < j.
 
     Products are made in large tiles, where BLAS is fastest, and handed out in blocks that stay in
-    the cache; on the diagonal in strips, so that little is computed twice.
+    the cache; those on the diagonal are squares with rows = columns, which hold each pair twice.
     """
     k = len(scaled)
     for top in range(0, k, TILE):
         bottom = min(top + TILE, k)
-        for first in range(top, bottom, ROWS):
-            strip = slice(first, min(first + ROWS, bottom))
-            yield from _cut(strip, first, scaled[strip] @ scaled[first:bottom].T)
+        strips = [slice(i, min(i + ROWS, bottom)) for i in range(top, bottom, ROWS)]
+        for strip in strips:
+            yield strip, strip, scaled[strip] @ scaled[strip].T
+            yield from _cut(strip, strip.stop, scaled[strip] @ scaled[strip.stop : bottom].T)
         for left in range(bottom, k, TILE):
             tile = scaled[top:bottom] @ scaled[left : left + TILE].T
-            for first in range(top, bottom, ROWS):
-                strip = slice(first, min(first + ROWS, bottom))
-                yield from _cut(strip, left, tile[first - top : strip.stop - top])
+            for strip in strips:
+                yield from _cut(strip, left, tile[strip.start - top : strip.stop - top])
 
 
 def _cut(rows: slice, left: int, product: Floats) -> Iterator[tuple[slice, slice, Floats]]:
@@ -92,7 +95,6 @@ def _add_block(
     product: Floats,
     rows: slice,
     columns: slice,
-    counted: NDArray[np.bool_] | None,
 ) -> None:
     """Add one block of pairs to all models under one component."""
     law = group[0].law
@@ -100,8 +102,8 @@ def _add_block(
     if group[0].rescale is not None:
         covariance *= group[0].rescale[rows, None]
         covariance *= group[0].rescale[columns]
-    if counted is not None:
-        covariance[counted] = 0
+    if rows == columns:
+        np.fill_diagonal(covariance, 0)
     square = covariance * covariance
     largest = float(np.sqrt(square.max(initial=0.0)))
     plan = [(one, one.orders_needed(largest)) for one in group if one.basis_loadings is None]
@@ -112,7 +114,7 @@ def _add_block(
     _add_powers(plain, covariance, square, rows, columns)
     for one in group:
         if one.basis_loadings is not None:
-            one.add_conditional(covariance, rows, columns, counted)
+            one.add_conditional(covariance, rows, columns)
 
 
 def _spiked(product: Floats, level: float, spikes: Floats, rows: slice, columns: slice) -> Floats:
@@ -152,12 +154,13 @@ def _add_powers(
 class _Sum:
     """The running sum of one item, with its coefficients scaled to the blocks' units."""
 
-    def __init__(self, item: PairSum, first_layer: Floats, reference: Floats) -> None:
-        self.item, self.law = item, item.law
+    def __init__(
+        self, item: PairSum, first_layer: Floats, reference: Floats, total: Floats
+    ) -> None:
+        self.item, self.law, self.total = item, item.law, total
         self.dtype = first_layer.dtype
         tolerance = SINGLE_TOLERANCE if self.dtype == np.float32 else DOUBLE_TOLERANCE
         self.series = Series(item.feature_map, item.law, tolerance=tolerance)
-        self.total = np.zeros(item.weights.shape[1])
         # Blocks are in units of `reference`. Where this component's deviations are close to it the
         # coefficients take up the difference; otherwise the blocks are rescaled.
         ratio = reference / self.law.deviations
@@ -172,45 +175,44 @@ class _Sum:
             loadings, _ = spike_loadings(self.law, first_layer.astype(float, copy=False), basis)
             unit = reference if close else self.law.deviations
             self.basis_loadings = (loadings / unit[:, None]).astype(self.dtype)
-        self._weigh()
-
-    def _weigh(self) -> None:
-        powers = np.arange(self.series.orders + 1)[:, None]
-        scaled = self.series.coefficients * self.ratio**powers
-        self.weighted = (scaled[:, :, None] * self.item.weights).astype(self.dtype)
+        self._weighted: dict[int, Floats] = {}
 
     def orders_needed(self, largest: float) -> int:
         """Return the last degree to sum for a block with this largest entry."""
-        needed = self.series.orders_needed(largest * self.bound_ratio)
-        if len(self.weighted) <= self.series.orders:
-            self._weigh()
-        return needed
+        return self.series.orders_needed(largest * self.bound_ratio)
+
+    def weighted(self, q: int) -> Floats:
+        """Return c_q,i = ŵ_i â_q,i in the blocks' units, (k × penalties)."""
+        if q not in self._weighted:
+            scaled = self.series.coefficients[q] * self.ratio**q
+            self._weighted[q] = (scaled[:, None] * self.item.weights).astype(self.dtype)
+        return self._weighted[q]
 
     def add(self, q: int, power: Floats, rows: slice, columns: slice) -> None:
         """Add Σ_ij c_q,i c_q,j power_ij for one degree."""
-        right = power @ self.weighted[q, columns]
-        self.total += np.sum(self.weighted[q, rows] * right, axis=0, dtype=np.float64)
+        weighted = self.weighted(q)
+        self._count(weighted[rows] * (power @ weighted[columns]), rows, columns)
+
+    def _count(self, terms: Floats, rows: slice, columns: slice) -> None:
+        """Add a block's terms; both orders of every pair count, and a square has both."""
+        block = np.sum(terms, axis=0, dtype=np.float64)
+        self.total += block if rows == columns else 2 * block
 
     def add_closed_form(self, covariance: Floats, rows: slice, columns: slice) -> None:
         """Add the closed form of E[φ_iφ_j] less its degrees 0 and 1."""
         weights = self.item.weights
         correlation = covariance * (self.ratio[rows, None] * self.ratio[columns])
         kernel = closed_pairs(self.series, correlation, rows, columns)
-        kernel[covariance == 0] = 0  # pairs that are counted elsewhere
-        self.total += np.sum(weights[rows] * (kernel @ weights[columns]), axis=0)
+        if rows == columns:
+            np.fill_diagonal(kernel, 0)
+        self._count(weights[rows] * (kernel @ weights[columns]), rows, columns)
 
-    def add_conditional(
-        self,
-        covariance: Floats,
-        rows: slice,
-        columns: slice,
-        counted: NDArray[np.bool_] | None,
-    ) -> None:
+    def add_conditional(self, covariance: Floats, rows: slice, columns: slice) -> None:
         """Add Σ_l with (ρ + β)^l cut after β²: ρ the spikes' part of the covariance, β the rest."""
         assert self.basis_loadings is not None
         spike = self.basis_loadings[rows] @ self.basis_loadings[columns].T
-        if counted is not None:
-            spike[counted] = 0
+        if rows == columns:
+            np.fill_diagonal(spike, 0)
         rest = covariance - spike
         # ρ and β may have opposite signs: their sizes bound the terms, not that of their sum.
         orders = self.orders_needed(float(np.max(np.abs(spike) + np.abs(rest), initial=0.0)))

@@ -9,7 +9,7 @@ import numpy as np
 from onegrad.equivalents import FeatureMap
 from onegrad.laws import Law
 
-FIRST_ORDERS, MOST_ORDERS = 32, 200
+FIRST_ORDERS, MOST_ORDERS = 16, 200
 CLOSED_FORM_FROM = 20  # orders from which a closed form is cheaper than the series
 TOLERANCE = 1e-11  # of the largest E φ², per pair
 
@@ -24,6 +24,8 @@ class Series:
         activation = feature_map.pair_activation
         self.pair = activation.pair if activation is not None and law.centred else None
         self._power = float(np.max(feature_map.second_moment(law))) or 1.0
+        # A closed form takes over just beyond CLOSED_FORM_FROM: no further degree is looked at.
+        self.most = MOST_ORDERS if self.pair is None else CLOSED_FORM_FROM + 1
         self._extend(FIRST_ORDERS)
 
     def _extend(self, orders: int) -> None:
@@ -43,12 +45,13 @@ class Series:
             enough = np.flatnonzero(bounds < self.tolerance)
             if len(enough):
                 return max(int(enough[0]) - 1, 1)
-            if self.degree is not None or self.pair is not None:
+            if self.degree is not None:
                 return self.orders
-            if self.orders >= MOST_ORDERS:
-                self.truncated = max(self.truncated, float(bounds[-1]))
+            if self.orders >= self.most:
+                if self.pair is None:
+                    self.truncated = max(self.truncated, float(bounds[-1]))
                 return self.orders
-            self._extend(min(4 * self.orders, MOST_ORDERS))
+            self._extend(min(4 * self.orders, self.most))
 
     def closed(self, orders: int) -> bool:
         """Whether a closed form should take the place of a series of so many degrees."""
