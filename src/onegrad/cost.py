@@ -75,7 +75,11 @@ def stages(problem: Problem, models: Sequence[Model], *, verb: str = "simulate")
         Stage("training product", products, layers * 2.0 * k * n * m),
         Stage("features", "element", 2.0 * len(models) * k * m),
         Stage("model noise", "normal", sum(model.kind == "hermite" for model in models) * k * m),
-        Stage("Gram matrix", "product", len(models) * 1.0 * large * small**2),
+        Stage(
+            "Gram matrix",
+            products if penalties == 1 else "product",
+            len(models) * 1.0 * large * small**2,
+        ),
         Stage("factorisation", "factor", len(models) * solve),
     ]
     if penalties > 1:

@@ -85,8 +85,9 @@ def local_processes(workers: int) -> Engine:
                     if report is not None:
                         yield report
         finally:
-            for pool in pools:
-                pool.shutdown(wait=False, kill_workers=True)
+            with _late_work_ignored():
+                for pool in pools:
+                    pool.shutdown(wait=True, kill_workers=True)
 
     return run
 
@@ -117,6 +118,26 @@ def _new_pool() -> Any:
     return ProcessPoolExecutor(
         max_workers=1, initializer=_watch_parent, initargs=(os.getpid(),), env=WORKER_ENVIRONMENT
     )
+
+
+@contextmanager
+def _late_work_ignored() -> Iterator[None]:
+    """Keep loky's managers quiet about work that they look for after they have dropped it.
+
+    A task that was handed over just before its pool is killed raises KeyError in the pool's thread.
+    """
+    before = threading.excepthook
+
+    def hook(found: threading.ExceptHookArgs) -> None:
+        managed = type(found.thread).__name__ == "_ExecutorManagerThread"
+        if not (managed and isinstance(found.exc_value, KeyError)):
+            before(found)
+
+    threading.excepthook = hook
+    try:
+        yield
+    finally:
+        threading.excepthook = before
 
 
 def _watch_parent(parent: int) -> None:

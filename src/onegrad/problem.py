@@ -104,7 +104,7 @@ class Problem(Value):
     `redraw`: what changes from trial to trial, "all" or "network" (F, w and model noise only, as
     in most published panels). `test`: "exact" integrates the test error over the mixture,
     "sampled" uses `test_samples` points. `precision`: "float64", or "mixed" for products in
-    single precision with Gram matrix and solve in double.
+    single precision and readouts solved to double.
 
     On real data (`EmpiricalData`) what is not said is as published: their dimension, class labels,
     sampled test errors, θ = n and η = 1.
