@@ -72,6 +72,8 @@ def predict(
     counts = _counts(changes)
     if method not in ("single", "conditional"):
         raise InvalidInput(f"method={method!r}: must be single or conditional; choose one")
+    if counts is not None and changes["data"] is not None:
+        changes["samples"] = max(counts)  # real data must have rows for the default of 1000, else
     problem = _problem(problem_file, changes)
     if print_toml:
         click.echo(printed(problem), nl=False)
