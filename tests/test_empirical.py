@@ -245,7 +245,7 @@ def test_what_does_not_fit_the_data_is_refused(rows, change, message):
         (np.ones((8, 2)), np.arange(8) % 2, "all features are constant"),
         (np.ones((8, 2)), np.arange(7), "one label per row"),
         (np.array([["a", "b"]]), np.zeros(1), "must hold numbers"),
-        (np.eye(8), np.array([np.nan] * 8), "the label of row 0 is nan"),
+        (np.eye(8), np.array([np.nan] * 8), "the label of row 0 is missing"),
     ],
 )
 def test_broken_arrays_are_refused(x, y, message):

@@ -178,8 +178,8 @@ def test_fits_compare_theory_with_networks_trained_once(tiny, tmp_path):
     assert set(table[table["model"] == "network_theory"]["y"]) == {1, 2}
     about = json.loads((tmp_path / "R1.json").read_text("utf-8"))
     names = [d["name"] for d in about["deviations"]]
-    assert names[:2] == ["theory, 1 per class", "theory, 2 per class"]
-    assert "theory, 2 per class: 5,9, tanh" in names
+    assert names[:2] == [f"theory on {n} Gaussians per class" for n in (1, 2)]
+    assert "theory on 2 Gaussians per class: 5,9, tanh" in names
     rates = pd.read_csv(tmp_path / "7b.csv")
     assert sorted(set(rates["x"].round(9))) == [0.0, 0.5]  # log η/log n
 

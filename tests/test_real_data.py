@@ -149,7 +149,11 @@ def test_a_fitted_mixture_can_be_simulated_on_and_predicted_from():
     ("x", "y", "options", "message"),
     [
         (np.zeros((4, 3)), np.ones(4), {}, "all rows are equal"),
-        (np.full((4, 3), np.nan), np.ones(4), {}, "not finite"),
+        (np.full((4, 3), np.nan), np.ones(4), {}, "must be finite"),
+        (1e200 * np.eye(4), np.ones(4), {"rank": 1}, "nearer to 1"),
+        (np.eye(4), ["a"] * 4, {}, "map texts to numbers"),
+        (np.eye(3), np.ones(3), {"rank": 1}, "too few to choose by"),
+        (np.zeros((0, 3)), np.zeros(0), {}, "rows × features"),
         (np.zeros((4, 3)), np.ones(5), {}, "one label per row"),
         (np.eye(4), np.ones(4), {"rank": 4}, "must be below the 4 features"),
         (np.eye(4), np.ones(4), {"rank": 1, "components_per_class": 3}, "has only 4 rows"),

@@ -55,12 +55,12 @@ def reproduce(
 
 
 @click.command()
-@click.option("--data-dir", metavar="DIR", help="Look only here.")
+@click.option("--data-dir", metavar="DIR", help="Look only here, and download to it.")
 def fetch(data_dir: str | None) -> None:
     """Find Fashion-MNIST on this machine, or download it to the user's cache."""
     from onegrad.data.fashion_mnist import load_fashion_mnist
 
-    found = load_fashion_mnist(data_dir, download=data_dir is None)
+    found = load_fashion_mnist(data_dir, download=True)
     click.echo(f"{len(found.images)} images of 10 classes are here; use --data fashion-mnist")
 
 

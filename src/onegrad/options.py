@@ -132,7 +132,7 @@ _OPTIONS: list[tuple[str, dict[str, Any], str]] = [
     ("--components", {"type": int, "help": "Mixture components.  [default: 2]"}, "components"),
     (
         "--weights",
-        {"metavar": "NUMBERS", "help": "Component weights.  [default: equal]"},
+        {"metavar": "NUMBERS", "help": "Weights of components or classes.  [default: equal]"},
         "weights",
     ),
     ("--rank", {"type": int, "help": "Spikes per component.  [default: 1]"}, "rank"),
@@ -159,7 +159,7 @@ _OPTIONS: list[tuple[str, dict[str, Any], str]] = [
     ("--counts", {"help": "Component counts: exact or sampled.  [default: exact]"}, "data.counts"),
     (
         "--labels",
-        {"metavar": "NUMBERS", "help": "Label per component, for classification."},
+        {"metavar": "NUMBERS", "help": "Label per component or class, for classification."},
         "labels",
     ),
     (
@@ -183,14 +183,12 @@ _OPTIONS: list[tuple[str, dict[str, Any], str]] = [
 ]
 _OF_MIXTURES = (
     "components",
-    "weights",
     "rank",
     "strengths",
     "level",
     "alignment",
     "equal_totals",
     "counts",
-    "labels",
 )
 _OF_REAL_DATA = (
     "label_column",
@@ -255,12 +253,17 @@ def _set_real_data(fields: dict[str, Any], given: dict[str, Any]) -> None:
     from onegrad.validation import InvalidInput
 
     if "data" in given:
-        held = {**fields["data"], "kind": "empirical"}
-        for name in ("inputs", "labels", "names", "digest"):  # of what the file described
-            held.pop(name, None)
-        fields["data"] = held
+        # What the file says of other data, real or a mixture, does not hold for these.
+        options = [_FIELDS[name] for name in given]
+        taken = {path.split(".")[1] for path in options if path.startswith("data.")}
+        held = {name: value for name, value in fields["data"].items() if name in taken}
+        fields["data"] = {**held, "kind": "empirical"}
     data = fields.get("data", {})
-    real = isinstance(data, dict) and data.get("kind") == "empirical"
+    real = isinstance(data, dict) and (data.get("kind") == "empirical" or "file" in data)
+    if real:
+        for name, field in (("labels", "targets"), ("weights", "weights")):
+            if name in given:
+                fields["data"] = {**fields["data"], field: parse_numbers(name, given[name])}
     foreign = _OF_MIXTURES if real else _OF_REAL_DATA
     for name in given:
         if name in foreign:
@@ -275,7 +278,9 @@ def _set_components(fields: dict[str, Any], given: dict[str, Any]) -> None:
     from onegrad.validation import InvalidInput, shown
 
     names = ("components", "weights", "rank", "strengths", "level", "labels")
-    if not any(name in given for name in names):
+    source = fields.get("data", {})
+    real = isinstance(source, dict) and source.get("kind") == "empirical"
+    if real or not any(name in given for name in names):
         return
     data = dict(_table("data", fields.get("data", {})))
     listed = data.get("components", [{}, {}])

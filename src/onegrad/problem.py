@@ -86,7 +86,14 @@ def _kind_or(default: str) -> Callable[[Any], str]:
     return kind
 
 
-_teacher_kind, _data_kind = _kind_or("index"), _kind_or("mixture")
+_teacher_kind, _said_kind = _kind_or("index"), _kind_or("mixture")
+
+
+def _data_kind(value: Any) -> str:
+    """Return the kind of a source; who names a file or inputs means real data."""
+    real = isinstance(value, dict) and "kind" not in value and {"file", "inputs"} & set(value)
+    return "empirical" if real else _said_kind(value)
+
 
 TeacherField = Annotated[
     Annotated[SingleIndex, Tag("index")] | Annotated[ClassLabels, Tag("labels")],
@@ -134,13 +141,16 @@ class Problem(Value):
             source = data if isinstance(data, EmpiricalData) else EmpiricalData(**data)
         except InvalidInput as error:
             raise InvalidInput(f"data.{error}") from None
-        follows: dict[str, Any] = {
-            "dimension": source.dimension,
-            "test": "sampled",
-            "teacher": {"kind": "labels"},
-            "scaling": {"strength": 1.0, "weighting": 0.0},
-        }
-        return {**follows, **fields, "data": source}
+        follows: dict[str, Any] = {"dimension": source.dimension, "test": "sampled"}
+        teacher, scaling = fields.get("teacher", {}), fields.get("scaling", {})
+        if isinstance(teacher, dict) and not {"kind", "link", "direction", "norm"} & set(teacher):
+            teacher = {"kind": "labels", **teacher}
+        if isinstance(scaling, dict):
+            direct = {"learning_rate": 1.0, "spread": float(source.dimension)}
+            given = {name for name, value in scaling.items() if value is not None}
+            default = direct if given & set(direct) else {"strength": 1.0, "weighting": 0.0}
+            scaling = {**default, **{name: scaling[name] for name in given}}
+        return {**follows, **fields, "data": source, "teacher": teacher, "scaling": scaling}
 
     @model_validator(mode="before")
     @classmethod
@@ -183,6 +193,8 @@ class Problem(Value):
 
     def _check_teacher(self) -> None:
         if isinstance(self.teacher, ClassLabels):
+            if isinstance(self.data, EmpiricalData) and len(self.data.part_labels) < 2:
+                raise ValueError("data.classes: must be at least two to tell apart; name another")
             for index, label in enumerate(self.data.labels_of_all):
                 if label is None:
                     raise ValueError(
@@ -261,8 +273,7 @@ class Problem(Value):
     def identity(self) -> dict[str, Any]:
         """Return `to_dict` without where data lie: their digest says what they are."""
         fields = self.to_dict()
-        fields["data"].pop("file", None)
-        return fields
+        return {**fields, "data": self.data.identity(fields["data"])}
 
     @cached_property
     def digest(self) -> str:

@@ -56,7 +56,7 @@ def write_value(value: Value, path: Path) -> None:
         arrays[key] = array.values
         return {"npz": beside.name, "key": key, "digest": array.digest}
 
-    text = tomli_w.dumps(_to_toml(value.model_dump(), refer))
+    text = tomli_w.dumps(_beside(_to_toml(value.model_dump(), refer), path.parent))
     if arrays:
         replace_file(beside, lambda target: _save_arrays(target, arrays))
     replace_file(path, lambda target: target.write_text(text, encoding="utf-8"))
@@ -97,12 +97,34 @@ def _with_arrays(value: Any, folder: Path) -> Any:
     if isinstance(value, dict):
         if set(value) == {"npz", "key", "digest"}:
             return _load_array(value, folder)
-        if value.get("kind") == "empirical" and (folder / str(value.get("file"))).is_file():
-            value = {**value, "file": str(folder / value["file"])}  # files lie beside the TOML
+        if isinstance(value.get("file"), str):
+            value = {**value, "file": _found_file(value["file"], folder)}
         return {k: _with_arrays(v, folder) for k, v in value.items()}
     if isinstance(value, list):
         return [_with_arrays(v, folder) for v in value]
     return value
+
+
+def _found_file(name: str, folder: Path) -> str:
+    """Return where a data file lies: as named from the TOML's folder, or moved along with it."""
+    for path in (folder / name, folder / Path(name).name):
+        if path.is_file():
+            return str(path)
+    return name
+
+
+def _beside(fields: Any, folder: Path) -> Any:
+    """Return fields with the paths of data files in or below the folder relative to it."""
+    if isinstance(fields, list):
+        return [_beside(value, folder) for value in fields]
+    if not isinstance(fields, dict):
+        return fields
+    out = {name: _beside(value, folder) for name, value in fields.items()}
+    if out.get("kind") == "empirical" and "file" in out:
+        path = Path(out["file"])
+        if path.is_absolute() and path.is_relative_to(folder.absolute()):
+            out["file"] = path.relative_to(folder.absolute()).as_posix()
+    return out
 
 
 def _load_array(reference: dict[str, str], folder: Path) -> Array:

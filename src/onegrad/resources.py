@@ -34,7 +34,7 @@ def peak_bytes(problem: Problem, models: Sequence[Model]) -> float:
         readout += 8 * k * n
     if any(model.kind == "conditional" for model in models):
         readout += 8 * (parts * k * k + 8 * min(m, 512) * k)
-    return INTERPRETER_BYTES + max(step, readout)
+    return INTERPRETER_BYTES + problem.data.held_bytes + max(step, readout)
 
 
 def machine_bytes() -> float:
@@ -56,7 +56,11 @@ def machine_bytes() -> float:
 def theory_bytes(problem: Problem) -> float:
     """Return about how many bytes one predicted draw holds at its peak: Ω, R and a copy."""
     n, k = problem.dimension, problem.width
-    return INTERPRETER_BYTES + 8.0 * (3 * k * k + 3 * k * n + problem.step_size * n)
+    return (
+        INTERPRETER_BYTES
+        + problem.data.held_bytes
+        + 8.0 * (3 * k * k + 3 * k * n + problem.step_size * n)
+    )
 
 
 def check_memory(

@@ -53,7 +53,9 @@ class Shared:
     def training_batch(self, instance: Instance) -> Batch:
         """Return the samples of the readout."""
         size = instance.problem.samples
-        key = (_data_key(instance, Stream.TRAINING_DATA), size)
+        # Real data give rows that the step has not seen: which, depends on how many it saw.
+        seen = None if instance.problem.data.exact_moments else instance.problem.step_size
+        key = (_data_key(instance, Stream.TRAINING_DATA), size, seen)
         keep = self._keep(instance)
         return self.get("training batch", key, lambda: instance.training_batch(keep))
 

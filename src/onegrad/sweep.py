@@ -181,6 +181,8 @@ class Sweep(Value):
         try:
             problem = base.replace(**changes) if changes else base
             check_mixture_memory(problem)
+            if "predict" in self.verbs:
+                problem.data.check_fit()
             models = resolve_models(problem, self.models, seed=self.seed)
         except InvalidInput as error:
             raise InvalidInput(f"axes: {error}" if coordinates else str(error)) from None

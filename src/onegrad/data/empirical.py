@@ -13,6 +13,7 @@ from onegrad.data.counts import exact_counts
 from onegrad.data.labelled import (
     LABEL_COLUMN,
     NAMED,
+    Labelled,
     class_name,
     labelled,
     read_labelled,
@@ -20,9 +21,11 @@ from onegrad.data.labelled import (
 from onegrad.data.preparation import (
     Centring,
     EmpiricalPopulation,
+    Preparation,
     Selection,
     of_arrays,
     prepare,
+    split,
 )
 from onegrad.validation import (
     Count,
@@ -36,20 +39,27 @@ from onegrad.validation import (
     whole_number,
 )
 
+DEFAULT_RANK = 30
+LEAST_ROWS = 4
+LARGEST_NOISE = 1e6
+
 
 class MixtureFit(Value):
     """How theory sees the data: components per class and spikes of each.
 
-    Without a number, held-out likelihood chooses among 1, 2, 4, 8 and 16 components.
+    Without a number, held-out likelihood chooses among 1, 2, 4, 8 and 16 components; the rank is
+    30, or one less than the features.
     """
 
     components_per_class: Count | None = None
-    rank: Count = 30
+    rank: Count | None = None
     seed: Annotated[int, PlainValidator(lambda n: whole_number("seed", n, least=0))] = 0
 
 
 def _classes(value: Any) -> tuple[tuple[str, ...], ...]:
     """Return groups of class names: "0,1", "0+2,1+3", [0, 1] or [[0, 2], [1, 3]]."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
     if isinstance(value, str):
         value = [group.split("+") for group in value.split(",")]
     if not isinstance(value, list | tuple) or not value:
@@ -81,6 +91,10 @@ class EmpiricalData(Value):
     """
 
     exact_moments: ClassVar[bool] = False
+    rivals: ClassVar[dict[str, tuple[str, ...]]] = {
+        "file": ("digest", "inputs", "labels", "names"),
+        "label_column": ("digest",),
+    }
 
     kind: Literal["empirical"] = "empirical"
     file: str | None = None
@@ -118,11 +132,12 @@ class EmpiricalData(Value):
         if (file is None) == (given.get("inputs") is None):
             raise InvalidInput("data: must have a file or inputs and labels; give one of them")
         if file is not None:
-            given["file"] = file if file in NAMED else str(Path(str(file)).absolute())
+            if not isinstance(file, str) or not file:
+                raise InvalidInput(f"file={shown(file)}: must be a path or a name; give one")
+            given["file"] = file if file in NAMED else str(Path(file).expanduser().absolute())
             rows = read_labelled(given["file"], given.get("label_column", LABEL_COLUMN))
         else:
-            inputs, labels = Array.of(given["inputs"]), Array.of(given.get("labels", ()))
-            rows = of_arrays(inputs, labels, tuple(given.get("names", ())))
+            rows = _given_rows(given)
         if given.setdefault("digest", rows.digest) != rows.digest:
             raise InvalidInput(
                 f"digest={given['digest']!r}: the data have another, {rows.digest!r}; restore "
@@ -161,13 +176,19 @@ class EmpiricalData(Value):
             raise ValueError(f"weights={self.weights}: must be positive and sum to 1; correct them")
         if not self.fit_share < 1:
             raise ValueError(f"fit_share={self.fit_share}: leaves no rows for networks; lower it")
-        prepare(self.selection)
+        if self.noise > LARGEST_NOISE:
+            raise ValueError(f"noise={self.noise:g}: must be at most {LARGEST_NOISE:g}; lower it")
+        prepare(self.preparation)  # says what is wrong with the rows
+        if self.fit.rank is not None and self.fit.rank >= self.dimension:
+            raise ValueError(
+                f"fit.rank={self.fit.rank}: must be below the {self.dimension} features; lower it"
+            )
         return self
 
     @property
-    def selection(self) -> Selection:
+    def preparation(self) -> Preparation:
         """The part of the description on which the prepared rows depend."""
-        return Selection(
+        selection = Selection(
             file=self.file,
             label_column=self.label_column,
             inputs=self.inputs,
@@ -175,11 +196,14 @@ class EmpiricalData(Value):
             names=self.names or (),
             digest=self.digest or "",
             classes=self.classes or (),
-            weights=self.weights or (),
-            centring=self.centring,
-            equal_traces=self.equal_traces,
             fit_share=self.fit_share,
         )
+        return Preparation(selection, self.weights or (), self.centring, self.equal_traces)
+
+    def identity(self, fields: dict[str, Any]) -> dict[str, Any]:
+        """Return the description without what the digest of the data stands for."""
+        places = ("file", "label_column", "inputs", "labels", "names")
+        return {name: value for name, value in fields.items() if name not in places}
 
     @property
     def trained(self) -> EmpiricalData:
@@ -189,7 +213,7 @@ class EmpiricalData(Value):
     @property
     def dimension(self) -> int:
         """Features of a row."""
-        return prepare(self.selection).dimension
+        return prepare(self.preparation).dimension
 
     @property
     def has_spikes(self) -> bool:
@@ -214,7 +238,30 @@ class EmpiricalData(Value):
     @property
     def theory_columns(self) -> int:
         """Vectors of length n that the fitted mixture holds."""
-        return self.theory_parts * (4 + 4 * self.fit.rank)
+        return self.theory_parts * (4 + 4 * self.fit_rank)
+
+    @property
+    def fit_rank(self) -> int:
+        """Spikes of every fitted component."""
+        return min(DEFAULT_RANK, self.dimension - 1) if self.fit.rank is None else self.fit.rank
+
+    @property
+    def held_bytes(self) -> float:
+        """Bytes of the rows that every worker holds."""
+        parts = split(self.preparation.selection)
+        return float(sum(rows.nbytes for rows in (*parts.rows, *parts.fitting)))
+
+    def check_fit(self) -> None:
+        """Raise InvalidInput where too few rows are kept to fit the mixture to."""
+        count = self.fit.components_per_class or 1
+        kept = split(self.preparation.selection).fitting
+        for names, rows in zip(self.classes or (), kept, strict=True):
+            if len(rows) < max(2 * count, LEAST_ROWS):
+                raise InvalidInput(
+                    f"data.fit_share={self.fit_share:g}: keeps {len(rows)} rows of class "
+                    f"{'+'.join(names)}, {max(2 * count, LEAST_ROWS)} are needed for {count} "
+                    "components; raise it, or lower components_per_class"
+                )
 
     def check_dimension(self, dimension: int) -> None:
         """Raise ValueError where rows have another number of features."""
@@ -225,7 +272,7 @@ class EmpiricalData(Value):
 
     def check_sizes(self, sizes: dict[str, int]) -> None:
         """Raise ValueError where a class has too few rows for disjoint sets of these sizes."""
-        prepared = prepare(self.selection)
+        prepared = prepare(self.preparation)
         weights = np.asarray(self.weights)
         needed = np.sum([exact_counts(weights, size) for size in sizes.values()], axis=0)
         for names, rows, need in zip(self.classes or (), prepared.rows, needed, strict=True):
@@ -239,8 +286,22 @@ class EmpiricalData(Value):
 
     def draw(self, dimension: int, spread: float, rng: np.random.Generator) -> EmpiricalPopulation:
         """Return the population of one trial: rows in an order of its own, spread θ applied."""
-        prepared = prepare(self.selection)
+        prepared = prepare(self.preparation)
         order = tuple(rng.permutation(len(rows)) for rows in prepared.rows)
         scale = spread / prepared.trace if self.rescale else 1.0
-        fit = (self.fit.components_per_class, self.fit.rank, self.fit.seed)
-        return EmpiricalPopulation(self.selection, self.part_labels, scale, self.noise, fit, order)
+        fit = (self.fit.components_per_class, self.fit_rank, self.fit.seed)
+        return EmpiricalPopulation(
+            self.preparation, self.part_labels, scale, self.noise, fit, order
+        )
+
+
+def _given_rows(fields: dict[str, Any]) -> Labelled:
+    """Return the rows of given arrays, whose labels are places among names."""
+    names = fields.get("names", ())
+    if not isinstance(names, list | tuple):
+        raise InvalidInput(f"names={shown(names)}: must be a list of classes; correct it")
+    try:
+        inputs, labels = Array.of(fields["inputs"]), Array.of(fields.get("labels", ()))
+    except ValueError as error:
+        raise InvalidInput(f"inputs: {error}") from None
+    return of_arrays(inputs, labels, tuple(str(name) for name in names))

@@ -8,10 +8,12 @@ from __future__ import annotations
 import gzip
 import hashlib
 import os
+import sys
 import urllib.request
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from http.client import HTTPException
 from importlib import resources
 from pathlib import Path
 
@@ -54,8 +56,8 @@ def load_fashion_mnist(
     """Return the 70,000 images of Fashion-MNIST, the training set first, then the test set.
 
     Looks in `data_dir`, $ONEGRAD_DATA, the user's cache, Debian's package, and the usual places of
-    torchvision and Keras, gzip or raw. With `download` the files are fetched into the cache when
-    none of these has them.
+    torchvision and Keras, gzip or raw. With `download` the files are fetched into `data_dir` or the
+    cache when none of these has them.
     """
     searched = []
     for folder in _places(data_dir):
@@ -64,7 +66,7 @@ def load_fashion_mnist(
         if found is not None:
             return found
     if download:
-        folder = cache_folder()
+        folder = cache_folder() if data_dir is None else Path(data_dir)
         for name in FILES:
             _download(name, folder)
         found = _read_folder(folder)
@@ -91,8 +93,11 @@ def load_sample() -> LabelledImages:
 
 def cache_folder() -> Path:
     """Return the user's cache for downloaded data."""
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(base) / "onegrad" / "fashion-mnist"
+    usual = {
+        "darwin": str(Path.home() / "Library" / "Caches"),
+        "win32": os.environ.get("LOCALAPPDATA") or str(Path.home() / "AppData" / "Local"),
+    }.get(sys.platform, str(Path.home() / ".cache"))
+    return Path(os.environ.get("XDG_CACHE_HOME") or usual) / "onegrad" / "fashion-mnist"
 
 
 def _places(data_dir: str | Path | None) -> Iterator[Path]:
@@ -159,14 +164,19 @@ def _download(name: str, folder: Path) -> None:
         try:
             with urllib.request.urlopen(f"{mirror}{name}.gz", timeout=60) as answer:
                 data = answer.read()
-        except (OSError, ValueError) as error:
-            reasons.append(str(error))
+        except (OSError, ValueError, HTTPException) as error:
+            reasons.append(str(error) or type(error).__name__)
             continue
         plain = _decompressed(data)
         if plain is None or hashlib.sha256(plain).hexdigest() != FILES[name]:
             reasons.append("another digest")
             continue
-        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InvalidInput(
+                f"folder={str(folder)!r}: cannot be made ({error.strerror}); name another"
+            ) from None
         replace_file(folder / f"{name}.gz", lambda path, data=data: path.write_bytes(data))  # type: ignore[misc]
         return
     raise Failure(

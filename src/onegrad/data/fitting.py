@@ -6,6 +6,7 @@ likelihood covariance of the form level·I + rank spikes (probabilistic PCA: Tip
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 
 import numpy as np
@@ -14,9 +15,10 @@ from scipy.linalg import eigh
 from threadpoolctl import threadpool_limits
 
 from onegrad.arrays import Array, Floats
+from onegrad.data.labelled import labelled
 from onegrad.data.mixture import Gaussian
 from onegrad.data.source import Component, MixtureSource
-from onegrad.validation import InvalidInput, shown, whole_number
+from onegrad.validation import InvalidInput, whole_number
 
 CANDIDATES = (1, 2, 4, 8, 16)
 HELD_OUT = 0.25
@@ -84,17 +86,20 @@ def _log_density(part: Gaussian, rows: Floats) -> Floats:
 
 
 def _checked(inputs: ArrayLike, labels: ArrayLike) -> tuple[Floats, Floats]:
-    x, y = np.asarray(inputs, dtype=float), np.asarray(labels, dtype=float)
-    if x.ndim != 2 or y.shape != (len(x),):
+    rows = labelled(inputs, labels)
+    y = np.asarray(labels)
+    if y.dtype.kind not in "iufb":
         raise InvalidInput(
-            f"inputs={x.shape}, labels={y.shape}: must be rows × features and one label per row; "
-            "correct them"
+            "labels: must be numbers, the components carry them; map texts to numbers first"
         )
-    if not np.all(np.isfinite(x)) or not np.all(np.isfinite(y)):
-        raise InvalidInput("inputs: some values are not finite; replace or remove them")
-    if not np.any(np.ptp(x, axis=0) > 0):
+    x = rows.inputs.astype(float, copy=False)
+    with np.errstate(over="ignore"):
+        variance = float(np.sum(np.var(x, axis=0)))
+    if not variance > 0:
         raise InvalidInput("inputs: all rows are equal; there is nothing to fit")
-    return x, y
+    if not np.isfinite(variance):
+        raise InvalidInput("inputs: their variance is not finite; bring them nearer to 1")
+    return x, y.astype(float)
 
 
 def _best_count(x: Floats, y: Floats, rank: int, seed: int) -> int:
@@ -108,9 +113,9 @@ def _best_count(x: Floats, y: Floats, rank: int, seed: int) -> int:
         if smallest < 2 * count:
             break
         parts = _gaussians(x[kept], y[kept], count, rank, seed)
-        scores[count] = log_likelihood(parts, x[held], y[held])
-    if not scores:
-        raise InvalidInput(f"labels={shown(y.tolist())}: too few rows per label; give more")
+        scores[count] = log_likelihood(parts, x[held], y[held]) if len(held) else 0.0
+    if not scores or not len(held):
+        raise InvalidInput(f"inputs: {len(x)} rows are too few to choose by; give more")
     return max(scores, key=lambda count: scores[count])
 
 
@@ -120,11 +125,14 @@ def _gaussians(x: Floats, y: Floats, count: int, rank: int, seed: int) -> list[G
         rows = x[y == label]
         if len(rows) < 2 * count:
             raise InvalidInput(
-                f"components_per_class={count}: label {label:g} has only {len(rows)} rows; lower it"
+                f"components_per_class={count}: a class has only {len(rows)} rows; lower it"
             )
         groups = _clusters(rows, count, seed)
+        # Of duplicates, or a single row: the class says how small a variance may be.
+        least = LEAST_LEVEL * max(float(np.var(rows, axis=0).mean()), np.finfo(float).tiny)
         parts += [
-            _gaussian(rows[groups == group], rank, len(x), float(label)) for group in range(count)
+            _gaussian(rows[groups == group], rank, len(x), float(label), least)
+            for group in np.unique(groups)
         ]
     return parts
 
@@ -134,15 +142,19 @@ def _clusters(rows: Floats, count: int, seed: int) -> NDArray[np.integer]:
     if count == 1:
         return np.zeros(len(rows), dtype=int)
     from sklearn.cluster import KMeans  # late: it takes a second to import
+    from sklearn.exceptions import ConvergenceWarning
 
     centred = rows - rows.mean(axis=0)
     if rows.shape[1] > CLUSTER_DIRECTIONS:
         centred = centred @ _principal(centred, CLUSTER_DIRECTIONS)[1]
-    found: NDArray[np.integer] = KMeans(count, n_init=2, random_state=seed).fit_predict(centred)
+    with warnings.catch_warnings():
+        # Fewer distinct rows than clusters: there are fewer clusters then.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        found: NDArray[np.integer] = KMeans(count, n_init=2, random_state=seed).fit_predict(centred)
     return found
 
 
-def _gaussian(rows: Floats, rank: int, total: int, label: float) -> Gaussian:
+def _gaussian(rows: Floats, rank: int, total: int, label: float, least: float) -> Gaussian:
     """Return the cluster's mean and its covariance as level·I plus its largest directions."""
     size, n = rows.shape
     mean = rows.mean(axis=0)
@@ -151,7 +163,7 @@ def _gaussian(rows: Floats, rank: int, total: int, label: float) -> Gaussian:
     variances, directions = _principal(centred, min(rank, size - 1, n - 1))
     kept = len(variances)
     rest = max(whole - float(np.sum(variances)), 0.0) / (n - kept)
-    level = max(rest, LEAST_LEVEL * whole / n, np.finfo(float).tiny)
+    level = max(rest, least)
     strengths = np.maximum(variances - level, 0.0)
     return Gaussian(size / total, mean, level, directions, strengths, label)
 

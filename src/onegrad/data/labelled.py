@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import math
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,13 +15,14 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from onegrad.data.fashion_mnist import DataNotFound, load_fashion_mnist, load_sample
+from onegrad.data.fashion_mnist import load_fashion_mnist, load_sample
 from onegrad.validation import InvalidInput, shown
 
 NAMED = ("fashion-mnist", "fashion-mnist-sample", "digits")
 ARRAY_NAMES = (("X", "y"), ("inputs", "labels"), ("images", "labels"), ("data", "target"))
 LABEL_COLUMN = "label"
-PIXEL = 1 / 255
+BYTE = 255
+PIXEL = 1 / BYTE
 
 
 @dataclass(frozen=True)
@@ -38,33 +40,30 @@ class Labelled:
 
     @functools.cached_property
     def digest(self) -> str:
-        """SHA-256 of inputs, codes and names."""
-        hasher = hashlib.sha256(repr((self.inputs.shape, self.names, self.unit)).encode())
-        for array, kind in (
-            (self.inputs, self.inputs.dtype.newbyteorder("<")),
-            (self.codes, "<i8"),
-        ):
-            hasher.update(np.ascontiguousarray(array, dtype=kind).data)
+        """SHA-256 of values, codes and names; whether whole numbers are stored as bytes or not."""
+        values = self.inputs
+        if values.dtype.itemsize > 1 and values.min() >= 0 and values.max() <= BYTE:
+            small = values.astype(np.uint8)
+            values = small if np.array_equal(small, values) else values
+        hasher = hashlib.sha256(repr((values.shape, self.names, self.unit)).encode())
+        kind = np.uint8 if values.dtype.itemsize == 1 else np.dtype("<f8")
+        hasher.update(np.ascontiguousarray(values, dtype=kind).data)
+        hasher.update(np.ascontiguousarray(self.codes, dtype="<i8").data)
         return "sha256:" + hasher.hexdigest()
 
 
 def class_name(value: Any) -> str:
-    """Return a class as text: 0, 0.0 and "0" are the same class."""
+    """Return a class as text: whole numbers without a point, texts without outer spaces."""
     plain = value.item() if isinstance(value, np.generic) else value
-    if isinstance(plain, str):
-        text = plain.strip()
-        try:
-            plain = float(text)
-        except ValueError:
-            return text
-    number = isinstance(plain, int | float) and not isinstance(plain, bool)
-    return f"{plain:g}" if number and plain == int(plain) else str(plain)
+    if isinstance(plain, float) and math.isfinite(plain) and plain == int(plain):
+        plain = int(plain)
+    return str(plain).strip()
 
 
 def labelled(
     inputs: ArrayLike, labels: ArrayLike, *, unit: float = 1.0, where: str = "inputs"
 ) -> Labelled:
-    """Return checked rows; labels may be numbers or texts. Pixels stay bytes."""
+    """Return checked rows; labels may be numbers or texts. Bytes stay bytes."""
     try:
         x, y = np.asarray(inputs), np.asarray(labels)
     except ValueError:
@@ -78,11 +77,11 @@ def labelled(
             f"{where}: shapes {x.shape} and {y.shape} must be rows × features and one label per "
             "row; correct them"
         )
-    if x.dtype.itemsize > 1:
-        x = x.astype(np.float64, copy=False)
+    x = x.astype(np.uint8 if x.dtype in (np.bool_, np.uint8) else np.float64, copy=False)
     _require_finite(where, x, y)
-    values, codes = np.unique(y, return_inverse=True)
-    return Labelled(x, codes.reshape(-1), tuple(class_name(value) for value in values), unit)
+    # By name, not by value: a class is what its name says, wherever the labels come from.
+    names, codes = np.unique([class_name(value) for value in y.tolist()], return_inverse=True)
+    return Labelled(x, codes.reshape(-1), tuple(str(name) for name in names), unit)
 
 
 def _require_finite(where: str, x: NDArray[Any], y: NDArray[Any]) -> None:
@@ -92,9 +91,9 @@ def _require_finite(where: str, x: NDArray[Any], y: NDArray[Any]) -> None:
             f"{where}: row {row}, feature {column} is {x[row, column]}, must be finite; replace or "
             "remove it"
         )
-    if y.dtype.kind == "f" and not np.all(np.isfinite(y)):
-        row = int(np.argmax(~np.isfinite(y)))
-        raise InvalidInput(f"{where}: the label of row {row} is {y[row]}; remove the row")
+    for row, label in enumerate(y.tolist()):
+        if label is None or (isinstance(label, float) and not math.isfinite(label)):
+            raise InvalidInput(f"{where}: the label of row {row} is missing; remove the row")
 
 
 def read_labelled(file: str, label_column: str = LABEL_COLUMN) -> Labelled:
@@ -103,20 +102,20 @@ def read_labelled(file: str, label_column: str = LABEL_COLUMN) -> Labelled:
         return _named(file)
     path = Path(file)
     try:
-        stamp = path.stat().st_mtime_ns
+        state = path.stat()
     except OSError as error:
         reason = error.strerror or "cannot be read"
         raise InvalidInput(
             f"file={file!r}: {reason}; name a file, or one of {', '.join(NAMED)}"
         ) from None
-    return _read(path, label_column, stamp)
+    return _read(path, label_column, (state.st_mtime_ns, state.st_size, state.st_ino))
 
 
 def is_here(name: str) -> bool:
     """Return whether a named data set can be read on this machine."""
     try:
         _named(name)
-    except DataNotFound:
+    except InvalidInput:  # not found, or damaged: who asks for it by name is told
         return False
     return True
 
@@ -133,7 +132,7 @@ def _named(name: str) -> Labelled:
 
 
 @functools.lru_cache(maxsize=1)
-def _read(path: Path, label_column: str, stamp: int) -> Labelled:
+def _read(path: Path, label_column: str, stamp: tuple[int, ...]) -> Labelled:
     kinds = {".npz": _read_npz, ".csv": _read_table, ".parquet": _read_table}
     if path.suffix.lower() not in kinds:
         raise InvalidInput(
@@ -151,7 +150,19 @@ def _read_npz(path: Path, _: str) -> tuple[NDArray[Any], NDArray[Any]]:
                 if x in stored and y in stored:
                     return stored[x], stored[y]
             held = ", ".join(stored) or "nothing"
-    except (OSError, ValueError, TypeError, EOFError, BadZipFile, zlib.error, AttributeError):
+    except (
+        OSError,
+        ValueError,
+        TypeError,
+        EOFError,
+        BadZipFile,
+        zlib.error,
+        AttributeError,
+    ) as error:
+        if "Object arrays" in str(error):
+            raise InvalidInput(
+                f"file={str(path)!r}: holds Python objects; save labels as y.astype(str)"
+            ) from None
         raise InvalidInput(f"file={str(path)!r}: is not a readable .npz; restore it") from None
     raise InvalidInput(f"file={str(path)!r}: must hold arrays X and y, it holds {held}; rename")
 

@@ -23,12 +23,11 @@ from onegrad.validation import InvalidInput
 
 Centring = Literal["class", "midpoint", "none"]
 SPLIT_SEED = 0  # the rows for fitting and those for networks are parted once, for every seed
-LEAST_ROWS = 4
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Which rows of which data, and how they are centred and scaled."""
+    """Which rows of which data, and which of them are kept for fitting."""
 
     file: str | None
     label_column: str
@@ -37,18 +36,32 @@ class Selection:
     names: tuple[str, ...]
     digest: str
     classes: tuple[tuple[str, ...], ...]
-    weights: tuple[float, ...]
-    centring: Centring
-    equal_traces: bool
     fit_share: float
 
     def source(self) -> Labelled:
-        """Return all rows of the data."""
+        """Return all rows of the data, which must be those that were described."""
         if self.file is not None:
-            return read_labelled(self.file, self.label_column)
-        assert self.inputs is not None
-        assert self.labels is not None
-        return of_arrays(self.inputs, self.labels, self.names)
+            found = read_labelled(self.file, self.label_column)
+        else:
+            assert self.inputs is not None
+            assert self.labels is not None
+            found = of_arrays(self.inputs, self.labels, self.names)
+        if found.digest != self.digest:
+            raise InvalidInput(
+                f"digest={self.digest!r}: the data have another, {found.digest!r}; restore them, "
+                "or leave the digest out"
+            )
+        return found
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """A selection, the shares of its classes, and how they are centred and scaled."""
+
+    selection: Selection
+    weights: tuple[float, ...]
+    centring: Centring
+    equal_traces: bool
 
 
 def of_arrays(inputs: Array, labels: Array, names: tuple[str, ...]) -> Labelled:
@@ -62,14 +75,63 @@ def of_arrays(inputs: Array, labels: Array, names: tuple[str, ...]) -> Labelled:
 
 
 @dataclass(frozen=True)
-class Prepared:
-    """Rows by class for networks and for fitting, and what preparation subtracts and multiplies."""
+class Split:
+    """Rows by class as they are stored, for networks and for fitting, with their statistics."""
 
     rows: tuple[NDArray[Any], ...]
     fitting: tuple[NDArray[Any], ...]
+    means: tuple[Floats, ...]  # of all rows of a class
+    traces: tuple[float, ...]
+    unit: float
+
+
+@functools.lru_cache(maxsize=4)
+def split(selection: Selection) -> Split:
+    """Return the rows of the classes, parted once into those for networks and for fitting."""
+    source = selection.source()
+    chosen = [_rows_of(source, names) for names in selection.classes]
+    with np.errstate(over="ignore"):
+        traces = [float(np.sum(rows.var(axis=0, dtype=float))) for rows in chosen]
+    for names, rows, trace in zip(selection.classes, chosen, traces, strict=True):
+        if not (np.isfinite(trace) and trace > 0):
+            flat = not np.any(rows.max(axis=0) > rows.min(axis=0))
+            said = "all features are constant" if flat else f"the variance is {trace:g}"
+            remedy = "choose another" if flat else "bring its values nearer to 1"
+            raise InvalidInput(f"classes={'+'.join(names)!r}: {said} there; {remedy}")
+    constant = [rows.max(axis=0) == rows.min(axis=0) for rows in chosen]
+    count = int(np.sum(np.all(constant, axis=0)))
+    if count and selection.file not in NAMED:
+        warnings.warn(
+            f"{count} of {source.inputs.shape[1]} features are constant in every class: they "
+            "carry the added noise alone",
+            stacklevel=2,
+        )
+    rng = np.random.default_rng(SPLIT_SEED)
+    orders = [rng.permutation(len(rows)) for rows in chosen]
+    cuts = [round(selection.fit_share * len(rows)) for rows in chosen]
+    return Split(
+        rows=tuple(r[o[cut:]] for r, o, cut in zip(chosen, orders, cuts, strict=True)),
+        fitting=tuple(r[o[:cut]] for r, o, cut in zip(chosen, orders, cuts, strict=True)),
+        means=tuple(rows.mean(axis=0, dtype=float) for rows in chosen),
+        traces=tuple(traces),
+        unit=source.unit,
+    )
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A split with what preparation subtracts from rows of each class and multiplies them by."""
+
+    parts: Split
     centres: tuple[Floats, ...]
     factors: tuple[float, ...]
+    weights: tuple[float, ...]
     trace: float  # tr S, of the centred and scaled classes
+
+    @property
+    def rows(self) -> tuple[NDArray[Any], ...]:
+        """The rows for networks, by class."""
+        return self.parts.rows
 
     @property
     def dimension(self) -> int:
@@ -82,57 +144,34 @@ class Prepared:
 
     @functools.cached_property
     def norm(self) -> float:
-        """The largest eigenvalue of the classes' mean covariance, equally weighted."""
+        """The largest eigenvalue of Σ_c ρ_c Cov_c of the prepared classes, over all rows."""
         total: Floats = np.zeros((self.dimension, self.dimension))
-        for part, rows in enumerate(self.rows):
-            centred = self.centred(part, rows)
-            centred -= centred.mean(axis=0)
-            total += centred.T @ centred / (len(rows) * len(self.rows))
+        for part, weight in enumerate(self.weights):
+            both = np.concatenate([self.parts.rows[part], self.parts.fitting[part]])
+            deviations = self.factors[part] * (both - self.parts.means[part])
+            total += weight / len(both) * (deviations.T @ deviations)
         return float(np.linalg.eigvalsh(total)[-1])
 
 
-@functools.lru_cache(maxsize=8)
-def prepare(selection: Selection) -> Prepared:
-    """Return the rows of the classes with the statistics of their preparation.
-
-    Means and traces are those of all rows of a class.
-    """
-    source = selection.source()
-    chosen = [_rows_of(source, names) for names in selection.classes]
-    means = [rows.mean(axis=0, dtype=float) for rows in chosen]
-    traces = [float(np.sum(rows.var(axis=0, dtype=float))) for rows in chosen]
-    for names, trace in zip(selection.classes, traces, strict=True):
-        if not trace > 0:
-            raise InvalidInput(
-                f"classes={'+'.join(names)!r}: all features are constant there; choose another"
-            )
-    constant = int(np.sum(np.all([np.ptp(rows, axis=0) == 0 for rows in chosen], axis=0)))
-    if constant and selection.file not in NAMED:
-        warnings.warn(
-            f"{constant} of {source.inputs.shape[1]} features are constant in every class: they "
-            "carry the added noise alone",
-            stacklevel=2,
-        )
-    midpoint = np.mean(means, axis=0)
-    centres = {"class": means, "midpoint": [midpoint] * len(means)}.get(
-        selection.centring, [np.zeros_like(midpoint)] * len(means)
-    )
+@functools.lru_cache(maxsize=16)
+def prepare(preparation: Preparation) -> Prepared:
+    """Return the split with the centres and factors of its classes."""
+    parts = split(preparation.selection)
+    midpoint = np.mean(parts.means, axis=0)
+    centres = {
+        "class": parts.means,
+        "midpoint": (midpoint,) * len(parts.means),
+        "none": (np.zeros_like(midpoint),) * len(parts.means),
+    }[preparation.centring]
     # Rows stay as they are stored, pixels as bytes: the factors bring them to their unit.
-    factors = [
-        source.unit * (float(np.sqrt(traces[0] / t)) if selection.equal_traces else 1.0)
-        for t in traces
-    ]
-    trace = sum(w * f**2 * t for w, f, t in zip(selection.weights, factors, traces, strict=True))
-    rng = np.random.default_rng(SPLIT_SEED)
-    orders = [rng.permutation(len(rows)) for rows in chosen]
-    cuts = [round(selection.fit_share * len(rows)) for rows in chosen]
-    return Prepared(
-        rows=tuple(r[o[cut:]] for r, o, cut in zip(chosen, orders, cuts, strict=True)),
-        fitting=tuple(r[o[:cut]] for r, o, cut in zip(chosen, orders, cuts, strict=True)),
-        centres=tuple(centres),
-        factors=tuple(factors),
-        trace=float(trace),
+    first = parts.traces[0]
+    factors = tuple(
+        parts.unit * (float(np.sqrt(first / t)) if preparation.equal_traces else 1.0)
+        for t in parts.traces
     )
+    shares = zip(preparation.weights, factors, parts.traces, strict=True)
+    trace = sum(w * f * f * t for w, f, t in shares)
+    return Prepared(parts, centres, factors, preparation.weights, float(trace))
 
 
 def _rows_of(source: Labelled, names: tuple[str, ...]) -> NDArray[Any]:
@@ -147,7 +186,7 @@ def _rows_of(source: Labelled, names: tuple[str, ...]) -> NDArray[Any]:
 class EmpiricalPopulation:
     """The classes of a data set as one trial sees them: rows in its own order, none twice."""
 
-    selection: Selection
+    preparation: Preparation
     targets: tuple[float, ...]
     scale: float  # θ/tr S
     noise: float
@@ -158,7 +197,7 @@ class EmpiricalPopulation:
     @property
     def prepared(self) -> Prepared:
         """The rows by class."""
-        return prepare(self.selection)
+        return prepare(self.preparation)
 
     @property
     def dimension(self) -> int:
@@ -168,7 +207,7 @@ class EmpiricalPopulation:
     @property
     def weights(self) -> Floats:
         """Class probabilities ρ_c."""
-        return np.asarray(self.selection.weights)
+        return np.asarray(self.preparation.weights)
 
     @property
     def labels(self) -> tuple[float | None, ...]:
@@ -228,7 +267,7 @@ class EmpiricalPopulation:
     @property
     def mixture(self) -> Mixture:
         """The mixture fitted to the rows that no network sees, prepared in the same way."""
-        parts = fitted_parts(self.selection, *self.fit)
+        parts = fitted_parts(self.preparation, *self.fit)
         noise, root = self.noise**2, np.sqrt(self.scale)
         return Mixture(
             tuple(
@@ -247,22 +286,16 @@ class EmpiricalPopulation:
 
 @functools.lru_cache(maxsize=8)
 def fitted_parts(
-    selection: Selection, components: int | None, rank: int, seed: int
+    preparation: Preparation, components: int | None, rank: int, seed: int
 ) -> tuple[Gaussian, ...]:
     """Return Gaussians fitted to the rows kept for it, centred and scaled, before the spread.
 
     Their labels are the places of their classes.
     """
-    prepared = prepare(selection)
-    if min(len(rows) for rows in prepared.fitting) < LEAST_ROWS:
-        raise InvalidInput(
-            f"fit_share={selection.fit_share}: leaves fewer than {LEAST_ROWS} rows of a class to "
-            "fit a mixture to; raise it"
-        )
-    x = np.concatenate([prepared.centred(i, rows) for i, rows in enumerate(prepared.fitting)])
-    y = np.repeat(
-        np.arange(len(prepared.fitting), dtype=float), [len(rows) for rows in prepared.fitting]
-    )
+    prepared = prepare(preparation)
+    fitting = prepared.parts.fitting
+    x = np.concatenate([prepared.centred(i, rows) for i, rows in enumerate(fitting)])
+    y = np.repeat(np.arange(len(fitting), dtype=float), [len(rows) for rows in fitting])
     found = fit_gaussians(x, y, components=components, rank=rank, seed=seed)
-    shares = np.asarray(selection.weights) / (np.unique(y, return_counts=True)[1] / len(y))
+    shares = np.asarray(preparation.weights) / (np.unique(y, return_counts=True)[1] / len(y))
     return tuple(replace(part, weight=part.weight * shares[int(part.label or 0)]) for part in found)

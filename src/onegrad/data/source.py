@@ -177,6 +177,18 @@ class MixtureSource(Value):
         """Vectors of length n that the mixture holds."""
         return sum(4 + 4 * component.rank for component in self.components)
 
+    @property
+    def held_bytes(self) -> float:
+        """Nothing is held beside what theory_columns counts."""
+        return 0.0
+
+    def identity(self, fields: dict[str, Any]) -> dict[str, Any]:
+        """Return the description: all of it matters."""
+        return fields
+
+    def check_fit(self) -> None:
+        """A mixture needs no fit."""
+
     def check_sizes(self, sizes: dict[str, int]) -> None:
         """A mixture gives any number of samples."""
 

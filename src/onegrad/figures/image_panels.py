@@ -81,7 +81,7 @@ STUDIES: dict[str, Study] = {
     "images samples": Study(
         axes={
             "samples": (100, 200, 300, 400, 500, 600, 800, 1200, 2000, 3000),
-            "ridge": (1e-5, 1e-3, 1e-1),
+            "ridge": (1e-5, 1e-4, 1e-3, 1e-2, 1e-1),
         },
         quick_axes={"samples": (50, 100, 150, 200, 300, 600)},
         fields={**_images("0,1"), "network.width": 500, "step_samples": 500},
@@ -189,11 +189,12 @@ PANELS: tuple[Panel, ...] = (
     Panel(
         "R2",
         "images samples",
-        "T-shirts against trousers: half the test MSE against training samples for three ridges; "
-        "ReLU, k = 500 neurons, theory on 16 Gaussians per class.",
+        "T-shirts against trousers: half the test MSE against training samples and against the "
+        "ridge; ReLU, fixed width and step, theory on 16 Gaussians per class.",
         "The fitted mixture knows the peak at m = k and what the ridge does to it.",
         Axis("samples", "m", "training samples m", log=True),
-        y=Axis("ridge", "ridge", "ridge λ"),
+        kind="two_ways",
+        y=Axis("ridge", "ridge", "ridge λ", log=True),
         log_value=True,
         tolerance=0.06,
         ours=True,

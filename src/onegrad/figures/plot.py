@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -39,9 +40,19 @@ def draw(panel: Panel, table: pd.DataFrame, *, show_published: bool = False) -> 
         return _draw_degrees(panel, table)
     if panel.kind == "fits":
         return _draw_fits(panel, table)
+    if panel.kind == "two_ways":
+        return _draw_two_ways(panel, table)
     figure = Figure(figsize=(6.6, 4.0), layout="constrained")
     axes = figure.add_subplot()
     handles = _draw_curves(axes, panel, table, show_published=show_published)
+    _finish_axes(axes, panel)
+    figure.legend(handles=handles, loc="outside right upper", frameon=False, fontsize="small")
+    axes.set_title(panel.name, loc="left", fontweight="bold")
+    return figure
+
+
+def _finish_axes(axes: Axes, panel: Panel) -> None:
+    """Label and scale the axes of a panel of curves."""
     axes.set_xlabel(panel.x.label)
     axes.set_ylabel(VALUE_LABELS[panel.metric])
     if panel.x.log:
@@ -51,9 +62,6 @@ def draw(panel: Panel, table: pd.DataFrame, *, show_published: bool = False) -> 
         axes.set_yscale("log")
         _number_ticks(axes.yaxis)
     axes.grid(alpha=0.25, linewidth=0.6)
-    figure.legend(handles=handles, loc="outside right upper", frameon=False, fontsize="small")
-    axes.set_title(panel.name, loc="left", fontweight="bold")
-    return figure
 
 
 def _number_ticks(axis: XAxis | YAxis) -> None:
@@ -217,6 +225,26 @@ def _draw_fits(panel: Panel, table: pd.DataFrame) -> Figure:
         for fit, (colour, style) in zip(fits, FIT_STYLES, strict=False)
     ]
     figure.legend(handles=handles, loc="outside upper center", ncols=4, frameon=False)
+    figure.suptitle(panel.name, x=0.01, ha="left", fontweight="bold")
+    return figure
+
+
+def _draw_two_ways(panel: Panel, table: pd.DataFrame) -> Figure:
+    """Draw the curves against x, one per y, and beside them against y, one per some of the x."""
+    assert panel.y is not None
+    figure = Figure(figsize=(10.0, 4.2), layout="constrained")
+    turned = replace(panel, x=panel.y, y=panel.x)
+    places = np.sort(table["x"].unique())
+    kept = places[np.linspace(0, len(places) - 1, min(len(places), len(STYLES))).astype(int)]
+    swapped = table[table["x"].isin(kept)].rename(columns={"x": "y", "y": "x"})
+    for axes, one, lines in zip(
+        figure.subplots(1, 2, sharey=True), (panel, turned), (table, swapped), strict=True
+    ):
+        handles = _draw_curves(axes, one, lines, show_published=False)
+        _finish_axes(axes, one)
+        axes.legend(handles=handles, frameon=False, fontsize="x-small", ncols=2, loc="upper right")
+        low, high = axes.get_ylim()
+        axes.set_ylim(low, high * (high / low) ** 0.25 if panel.log_value else 1.3 * high)
     figure.suptitle(panel.name, x=0.01, ha="left", fontweight="bold")
     return figure
 

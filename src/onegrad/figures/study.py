@@ -13,7 +13,7 @@ from onegrad.problem import Problem
 from onegrad.sweep import Sweep, Verb
 
 Scale = Literal["quick", "paper"]
-Kind = Literal["curves", "map", "linear_map", "degree_map", "gaps", "fits"]
+Kind = Literal["curves", "map", "linear_map", "degree_map", "gaps", "fits", "two_ways"]
 SCALES: tuple[Scale, ...] = ("quick", "paper")
 QUICK_SIZE = 300
 BOTH: tuple[Verb, ...] = ("simulate", "predict")

@@ -138,13 +138,14 @@ class Deviation:
     known: int
     beyond: int
     tolerance: float
+    total: str  # the comparison that the report counts it under; empty for parts of another one
 
 
 def deviations(panel: Panel, table: pd.DataFrame, results: Results) -> list[Deviation]:
     """Return network–Hermite, simulation–theory and ours–published, where a panel has them."""
     if panel.kind == "fits":
         return _fit_deviations(panel, table)
-    if panel.kind not in ("curves", "map"):
+    if panel.kind not in ("curves", "map", "two_ways"):
         return []
     metric, _ = _SOURCES[panel.metric]
     dimension = results.contents.settings[0]["fields"]["dimension"]
@@ -184,14 +185,17 @@ def _fit_deviations(panel: Panel, table: pd.DataFrame) -> list[Deviation]:
     lines = theory.merge(real, on=where, suffixes=("_theory", ""))
     lines["gap"] = lines["value_theory"] / lines["value"] - 1
     lines["stderr"] = np.hypot(lines["stderr_theory"], lines["stderr"]) / lines["value"]
-    named = [(f"theory, {y:g} per class", group) for y, group in lines.groupby("y")]
+    by_fit = [(f"theory on {y:g} Gaussians per class", group) for y, group in lines.groupby("y")]
     groups = [name for name in where if name != "x"]
-    finest = lines[lines["y"] == lines["y"].max()]
-    named += [
-        (f"{named[-1][0]}: {', '.join(str(part) for part in place)}", group)
+    last, finest = by_fit[-1]
+    parts = [
+        (f"{last}: {', '.join(str(part) for part in place)}", group)
         for place, group in finest.groupby(groups, sort=False)
     ]
-    return [_summary(name, group, panel) for name, group in named]
+    return [
+        *(_summary(name, group, panel) for name, group in by_fit),
+        *(_summary(name, group, panel, total="") for name, group in parts),
+    ]
 
 
 def _placed(
@@ -209,7 +213,9 @@ def _placed(
     return lines.merge(network[[*named, "value"]].drop_duplicates([*named]), on=[*named])
 
 
-def _summary(name: str, lines: pd.DataFrame, panel: Panel) -> Deviation:
+def _summary(
+    name: str, lines: pd.DataFrame, panel: Panel, *, total: str | None = None
+) -> Deviation:
     lines = lines[lines["x"] >= panel.compared_from]
     lines = lines[lines["value"] > NEGLIGIBLE * lines["value"].max()]
     size, stderr = lines["gap"].to_numpy(float), lines["stderr"].to_numpy(float)
@@ -230,4 +236,5 @@ def _summary(name: str, lines: pd.DataFrame, panel: Panel) -> Deviation:
         int(np.sum(np.isfinite(stderr))),
         int(np.sum(np.abs(size) > panel.tolerance + 4 * stderr)),
         panel.tolerance,
+        name.split(",")[0] if total is None else total,
     )

@@ -118,6 +118,7 @@ def check_run(problem: Problem, *, draws: int, seed: int, workers: int) -> None:
     whole_number("draws", draws, least=1)
     whole_number("seed", seed, least=0)
     whole_number("workers", workers, least=1)
+    problem.data.check_fit()
     check_mixture_memory(problem)
     check_memory(problem, [], workers=workers, theory=True)
     with np.errstate(all="ignore"):
