@@ -89,6 +89,7 @@ ORDER = [
     "cli_sweep",
     "cli_figures",
     "cli_theory",
+    "cli_steps",
     "cli",
 ]
 DEFERRED = {("problem", "problem_file")}  # imported inside load and save

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,6 +55,10 @@ class Saved:
     @classmethod
     def load(cls, path: Path, problem: StepsProblem, seed: int, trial: int) -> Saved | None:
         """Return the state in the file, None where there is no file; refuse another run's."""
+        if not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+            raise InvalidInput(
+                f"state={str(path)!r}: its folder cannot be written; make it, or name another file"
+            )
         if not path.exists():
             return None
         try:

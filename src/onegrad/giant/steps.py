@@ -81,8 +81,6 @@ def _run(
     total = problem.steps + 1
     if not records:
         records.append(_record(source, layers, layers.first, None))
-    elif progress is not None:
-        progress(len(records), total)
     while len(records) <= problem.steps:
         if progress is not None:
             progress(len(records), total)
