@@ -37,7 +37,7 @@ TINY_AXES = {
 
 
 @pytest.fixture
-def tiny(monkeypatch):
+def tiny(monkeypatch, tiny_steps):
     """Make every study small enough to run all panels in seconds."""
     for name, study in STUDIES.items():
         axes = {path: TINY_AXES[path] for path in study.axes if path in TINY_AXES}
