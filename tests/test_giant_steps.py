@@ -13,7 +13,7 @@ from onegrad.giant import features
 from onegrad.giant import steps as module
 from onegrad.giant.saved import Saved
 from onegrad.giant.spectra import matrix_spectrum, predicted_spikes, spectrum
-from onegrad.giant.stream import draw_layers, draw_source, estimate_low_degree
+from onegrad.giant.stream import LowDegree, draw_layers, draw_source, estimate_low_degree
 
 STAIRCASE = {"links": ["z+z**2", "z-z**2"]}
 STAYS = {"links": ["4*z+z**2", "z"]}
@@ -72,7 +72,7 @@ def test_one_step_in_one_direction_is_the_core_s_network_bit_by_bit(second_layer
     assert np.array_equal(mine.first, layers.first)
     assert np.array_equal(mine.second, layers.second)
     assert np.array_equal(source.teacher.directions, instance.teacher.directions)
-    taken = module._step(source, mine, 1)
+    taken = module._step(source, mine, 1, low=LowDegree("none"))
     assert np.array_equal(taken.first, trained)
     # The whole pipeline too: readout on fresh points and test error.
     theirs = onegrad.run_trial(
@@ -140,7 +140,7 @@ def test_the_spectrum_of_features_is_that_of_the_centred_matrix():
     problem = small(batch=400, width=30, steps=1)
     source = draw_source(problem, seed=0, trial=0)
     layers = draw_layers(source)
-    taken = module._step(source, layers, 1)
+    taken = module._step(source, layers, 1, low=LowDegree("none"))
     block = next(source.step_blocks(1))
     phi = np.maximum(block.inputs @ taken.first.T, 0)
     phi -= phi.mean(axis=0)
@@ -197,19 +197,22 @@ def test_a_killed_run_continues_with_the_same_bits(tmp_path, monkeypatch):
     state = tmp_path / "state.npz"
     original = module._step
 
-    def dies(source, layers, step):
+    def dies(source, layers, step, *, low):
         if step == 3:
             raise KeyboardInterrupt
-        return original(source, layers, step)
+        return original(source, layers, step, low=low)
 
     monkeypatch.setattr(module, "_step", dies)
     with pytest.raises(KeyboardInterrupt):
         take_steps(problem, state=state)
     assert len(Saved.load(state, problem, 0, 0).records) == 3
     seen = []
-    monkeypatch.setattr(
-        module, "_step", lambda s, layers, step: seen.append(step) or original(s, layers, step)
-    )
+
+    def counts(source, layers, step, *, low):
+        seen.append(step)
+        return original(source, layers, step, low=low)
+
+    monkeypatch.setattr(module, "_step", counts)
     continued = take_steps(problem, state=state)
     assert seen == [3]
     assert json.dumps(continued.to_dict(neurons=True)) == json.dumps(whole.to_dict(neurons=True))

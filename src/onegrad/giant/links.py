@@ -7,6 +7,7 @@ brackets, and any activation as a function: "tanh(2*z)". Nothing else is evaluat
 from __future__ import annotations
 
 import ast
+import functools
 import hashlib
 import operator
 import re
@@ -41,7 +42,7 @@ def get_link(text: str) -> Activation:
         return _REGISTERED[text]
     if text in activations.names() or text.startswith("hermite:"):
         return activations.get(text, field="link")
-    return _checked(_formula(text))
+    return _formula(text)
 
 
 def register_link(name: str, function: Function, *, kinks: tuple[float, ...] = ()) -> Activation:
@@ -104,6 +105,7 @@ def _no_derivative(_points: Floats) -> Floats:
     raise NotImplementedError("a teacher's link is never differentiated")
 
 
+@functools.lru_cache(maxsize=256)
 def _formula(text: str) -> Activation:
     """Return the link of a formula, with the kinks of relu(…) and abs(…) found in it."""
     if not text or len(text) > LONGEST_FORMULA:
@@ -121,9 +123,8 @@ def _formula(text: str) -> Activation:
             f"link={shown(text)}: {reason}; write one of {', '.join(activations.names())}, or a "
             "formula such as 4*z + z**2 or He2/2"
         ) from None
-    return Activation(
-        text, lambda z: function(z) + np.zeros_like(z), _no_derivative, kinks=tuple(sorted(kinks))
-    )
+    places = tuple(sorted(kinks))
+    return _checked(Activation(text, function, _no_derivative, kinks=places))
 
 
 def _compile(node: ast.expr, kinks: set[float]) -> Function:

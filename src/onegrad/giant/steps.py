@@ -20,10 +20,10 @@ from onegrad.giant.spectra import MatrixSpectrum, matrix_spectrum, predicted_spi
 from onegrad.giant.stream import (
     Block,
     LowDegree,
+    LowDegrees,
     Source,
     draw_layers,
     draw_source,
-    estimate_low_degree,
 )
 from onegrad.giant.teacher import first_direction, staircase
 from onegrad.network import STEP_ROWS, Layers, streamed_direction
@@ -73,20 +73,22 @@ def _run(
     problem: StepsProblem, seed: int, trial: int, state: Path | None, progress: Progress | None
 ) -> StepsResult:
     source = draw_source(problem, seed=seed, trial=trial)
-    layers = draw_layers(source)
+    layers, parts = draw_layers(source), LowDegrees(source)
     climb = staircase(problem.teacher)
     saved = Saved.load(state, problem, seed, trial) if state is not None else None
     first = layers.first if saved is None else saved.first
     records = [] if saved is None else list(saved.records)
     total = problem.steps + 1
     if not records:
-        records.append(_record(source, layers, layers.first, None))
+        records.append(_record(source, layers, layers.first, None, low=parts.of_readout(0)))
     while len(records) <= problem.steps:
         if progress is not None:
             progress(len(records), total)
-        taken = _step(source, Layers(first, layers.second), len(records))
+        step = len(records)
+        now = Layers(first, layers.second)
+        taken = _step(source, now, step, low=parts.of_step(step))
         first = taken.first
-        records.append(_record(source, layers, first, taken))
+        records.append(_record(source, layers, first, taken, low=parts.of_readout(step)))
         if state is not None:
             Saved(first, tuple(records)).write(state, problem, seed, trial)
     if progress is not None:
@@ -114,10 +116,9 @@ class Taken:
     first: Floats
 
 
-def _step(source: Source, layers: Layers, step: int) -> Taken:
+def _step(source: Source, layers: Layers, step: int, *, low: LowDegree) -> Taken:
     """Return the step on its fresh batch, the labels' low-degree part taken off."""
     problem = source.problem
-    low = estimate_low_degree(problem, source.step_blocks(step), problem.batch_size)
     direction = streamed_direction(
         layers,
         _with_preactivations(source.step_blocks(step), layers.first, low),
@@ -172,11 +173,12 @@ def align(rows: Floats, source: Source) -> Alignment:
     return Alignment(overlaps, angle, float(np.mean(lengths > noise_radius(source.problem))))
 
 
-def _record(source: Source, layers: Layers, first: Floats, taken: Taken | None) -> StepRecord:
+def _record(
+    source: Source, layers: Layers, first: Floats, taken: Taken | None, *, low: LowDegree
+) -> StepRecord:
     """Return everything that is measured after a step."""
     problem, step = source.problem, 0 if taken is None else taken.step
     change = None if taken is None else matrix_spectrum(first - layers.first)
-    low = estimate_low_degree(problem, source.readout_blocks(step), problem.readout_size)
     fit, features = fit_features(
         problem,
         first,

@@ -91,6 +91,31 @@ class LowDegree:
         return self.constant if self.slope is None else self.constant + inputs @ self.slope
 
 
+class LowDegrees:
+    """The low-degree parts of a source's batches, each estimated once, on that batch alone."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._held: dict[int, LowDegree] = {}
+
+    def of_step(self, step: int) -> LowDegree:
+        """Return that of a step's batch."""
+        if step not in self._held:
+            problem, blocks = self._source.problem, self._source.step_blocks(step)
+            self._held[step] = estimate_low_degree(problem, blocks, problem.batch_size)
+        return self._held[step]
+
+    def of_readout(self, step: int) -> LowDegree:
+        """Return that of the batch which the readout after a step is fitted to."""
+        problem = self._source.problem
+        if problem.readout == "same":
+            return self.of_step(max(step, 1))
+        if 0 not in self._held:
+            blocks = self._source.readout_blocks(step)
+            self._held[0] = estimate_low_degree(problem, blocks, problem.readout_size)
+        return self._held[0]
+
+
 def estimate_low_degree(problem: StepsProblem, blocks: Iterator[Block], size: int) -> LowDegree:
     """Return the mean, or mean and linear part, of a batch's labels.
 
