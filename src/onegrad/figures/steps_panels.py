@@ -44,6 +44,7 @@ STEPS_STUDIES: dict[str, StepsStudy] = {
         },
         quick_fields={"dimension": 128, "width": 256},
         quick_axes={"batch_exponent": (1.0, 1.3, 1.5, 1.7, 1.85, 2.0)},
+        trials=(2, 3),
     ),
     "spikes": StepsStudy(
         fields={
