@@ -18,8 +18,9 @@ class Alignment:
     """How the rows of a p × d matrix, gradients or weights, lie to the teacher's directions.
 
     `overlaps` are the cosines with w*_j (p × r). `angle` is the median angle, in degrees, between
-    the rows' parts in the teacher's span and the predicted first direction's line; `outside` the
-    fraction of rows whose part there is longer than the noise radius.
+    the rows' parts in the teacher's span and the predicted first direction's line, None where the
+    target has no such direction or the span is a line; `outside` is the fraction of rows whose part
+    there is longer than the noise radius.
     """
 
     overlaps: Floats

@@ -158,7 +158,8 @@ def noise_radius(problem: StepsProblem) -> float:
 def align(rows: Floats, source: Source) -> Alignment:
     """Return overlaps with the teacher's directions, the angle in their span, and who is outside.
 
-    The angle is that to the line of the predicted first direction; None where there is none.
+    The angle is that to the line of the predicted first direction; None where there is none, or
+    where the span is a line itself.
     """
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     overlaps = (rows @ source.teacher.directions) / np.where(norms > 0, norms, 1.0)
@@ -166,7 +167,7 @@ def align(rows: Floats, source: Source) -> Alignment:
     target = first_direction(source.problem.teacher)
     size = np.linalg.norm(target)
     angle = None
-    if size > 0:
+    if size > 0 and len(target) > 1:
         along = np.abs(overlaps @ (target / size))
         cosines = np.divide(along, lengths, out=np.zeros_like(along), where=lengths > 0)
         angle = float(np.median(np.degrees(np.arccos(np.minimum(cosines, 1.0)))))
