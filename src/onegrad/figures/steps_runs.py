@@ -12,10 +12,10 @@ from onegrad.cost import Rates
 from onegrad.figures.steps_panels import STEPS_STUDIES
 from onegrad.figures.steps_study import StepsPanel
 from onegrad.figures.study import Scale
+from onegrad.files import replace_file
 from onegrad.giant.problem import StepsProblem
 from onegrad.giant.saved import run_key
 from onegrad.giant.steps import steps_bytes, take_steps
-from onegrad.problem_file import replace_file
 from onegrad.resources import require_memory, run_jobs
 from onegrad.validation import InvalidInput
 

@@ -14,10 +14,10 @@ import numpy as np
 
 from onegrad import activations
 from onegrad.arrays import Floats
+from onegrad.files import replace_file
 from onegrad.giant.links import fingerprint
 from onegrad.giant.problem import StepsProblem
 from onegrad.giant.result import Alignment, Features, Singular, StepRecord
-from onegrad.problem_file import replace_file
 from onegrad.randomness import NUMERICS
 from onegrad.store import digest
 from onegrad.validation import InvalidInput
