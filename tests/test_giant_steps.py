@@ -1,6 +1,7 @@
 """Giant steps: the core's network in the simplest case, streams, and what the steps must show."""
 
 import json
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -134,6 +135,19 @@ def test_the_streamed_readout_is_the_held_one(monkeypatch):
     for one, other in zip(held.records, streamed.records, strict=True):
         assert one.test_mse == pytest.approx(other.test_mse, rel=1e-9)
         assert one.train_mse == pytest.approx(other.train_mse, rel=1e-9)
+
+
+def test_memory_does_not_grow_with_the_batch():
+    peaks = []
+    for batch in (8_000, 64_000):
+        problem = small(dimension=48, width=32, batch=batch, steps=1, subtract="linear")
+        take_steps(problem)  # so that nothing is allocated for the first time
+        tracemalloc.start()
+        take_steps(problem)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.1 * peaks[0]
+    assert peaks[1] < 64_000 * 48 * 8 / 4  # a quarter of the inputs alone
 
 
 def test_the_spectrum_of_features_is_that_of_the_centred_matrix():

@@ -49,7 +49,8 @@ that trains nothing (thin lines), after Demir &amp; Dogan, ICLR 2025. Panels nam
 ours. A deviation is relative; a point counts as apart when it differs by more than a tolerance (3 %
 on synthetic data, else as said) plus four standard errors. Theory is compared on the trials whose
 first layers it saw. Points below a thousandth of a panel's largest value are left out of
-deviations.</p>
+deviations.
+G1 to G5 are giant steps, after Dandi et al. and Moniri et al.</p>
 <ul>{_verdicts(panels)}</ul>
 <table><tr><th>panel</th><th>scale</th><th>comparison</th><th>largest</th><th>mean</th>
 <th>points apart</th></tr>
