@@ -82,8 +82,8 @@ STEPS_PANELS: dict[str, StepsPanel] = {
             "one line",
             "Neurons in the plane of two teacher directions over six steps, N = d; target "
             "(4z + z², z).",
-            "After one step every gradient lies on one line, outside the noise circle, and the "
-            "weights stay close to it.",
+            "After one step every gradient lies on one line, outside the noise circle. The weights "
+            "stay close to it; later gradients shrink with the residual, and their angle wanders.",
             "plane",
             DANDI,
         ),

@@ -143,7 +143,7 @@ def _draw_spikes(panel: StepsPanel, table: pd.DataFrame) -> Figure:
         axes.set_title(
             f"a = {exponent:g}\npredicted {predicted:g}, observed {seen}", fontsize="medium"
         )
-        axes.set_xlabel("rank of the value")
+        axes.set_xlabel("j-th largest")
         axes.grid(alpha=0.25, linewidth=0.6, which="both")
     panes[0].set_ylabel("singular value of centred features")
     handles = [
