@@ -25,6 +25,16 @@ if TYPE_CHECKING:
     from onegrad.evaluation import measure_errors as measure_errors
     from onegrad.evaluation import sampled_errors as sampled_errors
     from onegrad.fitted import on_fitted_mixture as on_fitted_mixture
+    from onegrad.giant.links import register_link as register_link
+    from onegrad.giant.problem import StepSize as StepSize
+    from onegrad.giant.problem import StepsProblem as StepsProblem
+    from onegrad.giant.result import StepsResult as StepsResult
+    from onegrad.giant.steps import take_steps as take_steps
+    from onegrad.giant.teacher import MultiIndex as MultiIndex
+    from onegrad.giant.teacher import first_direction as first_direction
+    from onegrad.giant.teacher import hermite_tensor as hermite_tensor
+    from onegrad.giant.teacher import leap_index as leap_index
+    from onegrad.giant.teacher import staircase as staircase
     from onegrad.instance import Batch as Batch
     from onegrad.instance import Instance as Instance
     from onegrad.instance import draw as draw
@@ -101,6 +111,16 @@ _HOMES = {
     "equivalence": "theory.equivalence",
     "tune": "theory.tuning",
     "maximal_rate_limit": "theory.limit",
+    "register_link": "giant.links",
+    "MultiIndex": "giant.teacher",
+    "first_direction": "giant.teacher",
+    "hermite_tensor": "giant.teacher",
+    "leap_index": "giant.teacher",
+    "staircase": "giant.teacher",
+    "StepSize": "giant.problem",
+    "StepsProblem": "giant.problem",
+    "StepsResult": "giant.result",
+    "take_steps": "giant.steps",
 }
 __all__ = list(_HOMES)
 __version__ = "0.1.0"

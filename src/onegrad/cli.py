@@ -14,6 +14,7 @@ import click
 
 from onegrad import __version__
 from onegrad.cli_figures import fetch, figures, reproduce
+from onegrad.cli_steps import steps
 from onegrad.cli_sweep import results, sweep
 from onegrad.cli_theory import equivalence, limit, predict, tune
 from onegrad.options import problem_options
@@ -96,7 +97,18 @@ def simulate(
         print_table(errors)
 
 
-for command in (predict, equivalence, tune, limit, sweep, results, reproduce, figures, fetch):
+for command in (
+    predict,
+    equivalence,
+    tune,
+    limit,
+    steps,
+    sweep,
+    results,
+    reproduce,
+    figures,
+    fetch,
+):
     cli.add_command(command)
 
 

@@ -43,14 +43,21 @@ def reproduce(
     task = plan_reproduction(
         panels, scale=scale, out=out, redraw=redraw, seed=seed, retry_failed=retry_failed
     )
-    click.echo(f"onegrad: {announced(task.plan, count)}", err=True)
-    with SweepProgress(len(task.plan.missing)) as bar:
+    if task.panels:
+        click.echo(f"onegrad: {announced(task.plan, count)}", err=True)
+    if task.steps_panels:
+        stored = len(task.steps.runs) - len(task.steps.missing)
+        click.echo(
+            f"onegrad: {len(task.steps.runs)} runs of giant steps, {stored} stored already",
+            err=True,
+        )
+    with SweepProgress(task.missing) as bar:
         report = run(
             task,
             workers=count,
             progress=lambda p: bar.update(p.done, p.failed),
         )
-    names = " ".join(panel.name for panel in task.panels)
+    names = " ".join([*(p.name for p in task.panels), *(p.name for p in task.steps_panels)])
     click.echo(f"drew {names} in {out}; open {report}")
 
 
@@ -72,6 +79,8 @@ def figures() -> None:
     from onegrad.cost import measure_rates
     from onegrad.figures.registry import PANELS, STUDIES, available
     from onegrad.figures.reproduce import estimated_seconds
+    from onegrad.figures.steps_panels import STEPS_PANELS, STEPS_STUDIES
+    from onegrad.figures.steps_runs import estimated_steps_seconds
     from onegrad.progress import duration
     from onegrad.report import print_rich
 
@@ -92,4 +101,9 @@ def figures() -> None:
         count = f"{len(sweep.settings())} x {sweep.trials if 'simulate' in sweep.verbs else 0}"
         times = [duration(estimated_seconds(panel, s, rates)) for s in ("quick", "paper")]
         table.add_row(panel.name, panel.caption, count, *times)
+    for name, giant in STEPS_PANELS.items():
+        study = STEPS_STUDIES[giant.study]
+        count = f"{len(study.settings('paper'))} x {study.count('paper')}"
+        times = [duration(estimated_steps_seconds(giant, s, rates)) for s in ("quick", "paper")]
+        table.add_row(name, giant.caption, count, *times)
     print_rich(table)

@@ -106,7 +106,8 @@ def plan_sweeps(
                 missing.append(replace(job, models=tuple(wanted)))
     rates = measure_rates()
     spent = sum(seconds(job.problem, job.models, rates, verb=job.verb) for job in missing)
-    needed = max(_bytes(sweep, setting) for sweep, settings in expanded for setting in settings)
+    every = (_bytes(sweep, setting) for sweep, settings in expanded for setting in settings)
+    needed = max(every, default=0.0)
     return Plan(expanded, folder, tuple(missing), total, failed, spent, needed, contents, rates)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import count
 
 import numpy as np
 
@@ -46,14 +47,19 @@ def draw_first_layer(instance: Instance, keep: Keep | None = None) -> Floats:
 
 
 def draw_second_layer(instance: Instance) -> Floats:
-    """Return w: N(0, 1/k), ±1/√k or 1/√k."""
-    k, rule = instance.problem.width, instance.problem.network.second_layer
+    """Return w by the problem's rule."""
+    problem = instance.problem
     rng = instance.streams.generator(Stream.SECOND_LAYER)
+    return second_layer(problem.network.second_layer, problem.width, rng)
+
+
+def second_layer(rule: str, width: int, rng: np.random.Generator) -> Floats:
+    """Return w of `width` k: N(0, 1/k), ±1/√k or 1/√k."""
     if rule == "gaussian":
-        return rng.standard_normal(k) / np.sqrt(k)
+        return rng.standard_normal(width) / np.sqrt(width)
     if rule == "sign":
-        return np.where(rng.random(k) < 0.5, -1.0, 1.0) / np.sqrt(k)
-    return np.full(k, 1 / np.sqrt(k))
+        return np.where(rng.random(width) < 0.5, -1.0, 1.0) / np.sqrt(width)
+    return np.full(width, 1 / np.sqrt(width))
 
 
 def step_preactivations(first: Floats, inputs: Floats) -> Iterator[Floats]:
@@ -75,21 +81,35 @@ def descent_direction(
     G is minus the gradient of (1/2m̃) Σ r² in F. Samples are streamed in blocks of STEP_ROWS, so
     memory is O(kn + k·STEP_ROWS); `preactivations` are those blocks when already known.
     """
-    k, m = len(layers.second), len(labels)
-    dtype = layers.first.dtype
-    scaled = layers.second / np.sqrt(k)
-    total: Floats = np.zeros((0, 0))
     if preactivations is None:
         preactivations = step_preactivations(layers.first, inputs)
-    for index, block in enumerate(preactivations):
-        rows = slice(index * STEP_ROWS, index * STEP_ROWS + len(block))
+    blocks = (
+        (block, inputs[start : start + len(block)], labels[start : start + len(block)])
+        for start, block in zip(count(0, STEP_ROWS), preactivations, strict=False)
+    )
+    return streamed_direction(layers, blocks, samples=len(labels), activation=activation)
+
+
+def streamed_direction(
+    layers: Layers,
+    blocks: Iterable[tuple[Floats, Floats, Floats]],
+    *,
+    samples: int,
+    activation: Activation,
+) -> Floats:
+    """Return G from blocks of (X̃Fᵀ, X̃, ỹ), STEP_ROWS rows each, `samples` in all."""
+    dtype = layers.first.dtype
+    scaled = layers.second / np.sqrt(len(layers.second))
+    total: Floats | None = None
+    for block, inputs, labels in blocks:
         value, slope = activation.value_and_derivative(block)
-        residual = labels[rows] - value @ scaled.astype(dtype)
+        residual = labels - value @ scaled.astype(dtype)
         # Not in place: a registered derivative may return its argument, or truth values.
         weighted = np.multiply(slope, residual[:, None].astype(dtype), dtype=dtype)
-        part = weighted.T @ inputs[rows]
-        total = part if index == 0 else np.add(total, part, out=total)
-    total *= (scaled / m)[:, None].astype(dtype)
+        part = weighted.T @ inputs
+        total = part if total is None else np.add(total, part, out=total)
+    assert total is not None
+    total *= (scaled / samples)[:, None].astype(dtype)
     return total
 
 

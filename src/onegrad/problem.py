@@ -268,7 +268,7 @@ class Problem(Value):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, unset fields left out; large arrays by shape and digest."""
-        return _plain(self.model_dump())
+        return plain_fields(self.model_dump())
 
     def identity(self) -> dict[str, Any]:
         """Return `to_dict` without where data lie: their digest says what they are."""
@@ -335,11 +335,12 @@ def _changed(held: Any, changes: dict[str, Any], path: str) -> Any:
     return list(kept.values()) if isinstance(held, tuple) else kept
 
 
-def _plain(value: Any) -> Any:
+def plain_fields(value: Any) -> Any:
+    """Return plain values of a dumped description, unset fields left out, arrays by digest."""
     if isinstance(value, dict):
-        return {k: _plain(v) for k, v in value.items() if v is not None}
+        return {k: plain_fields(v) for k, v in value.items() if v is not None}
     if isinstance(value, tuple | list):
-        return [_plain(v) for v in value]
+        return [plain_fields(v) for v in value]
     if isinstance(value, Array):
         return {"shape": list(value.shape), "digest": value.digest}
     return value

@@ -62,7 +62,7 @@ def write_value(value: Value, path: Path) -> None:
     replace_file(path, lambda target: target.write_text(text, encoding="utf-8"))
 
 
-def printed(problem: Problem) -> str:
+def printed(problem: Value) -> str:
     """Return the problem as one TOML text, arrays written out."""
     count = 0
 

@@ -24,7 +24,8 @@ from onegrad.validation import (
 MOST_COMPONENTS = 10_000
 
 
-def _directions(value: Any) -> Literal["random"] | Array:
+def orthonormal_directions(value: Any) -> Literal["random"] | Array:
+    """Return "random" or an n×d Array after checking that its columns are orthonormal."""
     if isinstance(value, str):
         if value != "random":
             raise ValueError('must be "random" or an n×d array with orthonormal columns; choose')
@@ -62,7 +63,9 @@ class Component(Value):
     mean: Array | None = None
     level: Positive = 1.0
     rank: Annotated[int, Strict()] = 1
-    directions: Annotated[Literal["random"] | Array, PlainValidator(_directions)] = "random"
+    directions: Annotated[Literal["random"] | Array, PlainValidator(orthonormal_directions)] = (
+        "random"
+    )
     strengths: Annotated[
         Literal["uniform"] | float | tuple[float, ...], PlainValidator(_strengths)
     ] = 1.0
@@ -76,7 +79,7 @@ class Component(Value):
             given = fields.get("directions", "random")
             strengths = fields.get("strengths", 1.0)
             if not isinstance(given, str):
-                array = _directions(given)
+                array = orthonormal_directions(given)
                 assert isinstance(array, Array)
                 return {**fields, "directions": array, "rank": array.shape[1]}
             if not isinstance(strengths, str) and np.ndim(strengths) == 1:

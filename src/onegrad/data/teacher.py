@@ -153,6 +153,12 @@ def _direction(value: Any) -> Literal["random", "spikes"] | Array:
     return array
 
 
+def scaled_to(direction: Floats, length: float) -> Floats:
+    """Return the vector of this direction and length."""
+    direction = direction / np.max(np.abs(direction))  # no norm overflows or vanishes
+    return direction * (length / np.linalg.norm(direction))
+
+
 class SingleIndex(Value):
     """Regression: y = link(ξᵀx) + noise·N(0, 1).
 
@@ -185,8 +191,7 @@ class SingleIndex(Value):
         else:
             direction = rng.standard_normal(population.dimension)
         length = self.norm if self.norm is not None else 1 / np.sqrt(norm)
-        direction = direction / np.max(np.abs(direction))  # no norm overflows or vanishes
-        xi = direction * (length / np.linalg.norm(direction))
+        xi = scaled_to(direction, length)
         return IndexTeacher(xi[:, None], activations.get(self.link), self.noise)
 
 

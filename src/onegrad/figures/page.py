@@ -9,7 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from onegrad.figures.registry import PANELS
+from onegrad.figures.registry import ALL_PANELS
 from onegrad.files import replace_file
 
 STYLE = """
@@ -26,7 +26,7 @@ table { border-collapse: collapse; font-size: 0.92rem; } td, th { padding: 0.2re
 def write_report(directory: Path) -> Path:
     """Write report.html over all panels in the folder, and return its path."""
     found = []
-    for name in PANELS:
+    for name in ALL_PANELS:
         about, picture = directory / f"{name}.json", directory / f"{name}.png"
         if about.exists() and picture.exists():
             found.append((json.loads(about.read_text("utf-8")), picture))
@@ -49,7 +49,8 @@ that trains nothing (thin lines), after Demir &amp; Dogan, ICLR 2025. Panels nam
 ours. A deviation is relative; a point counts as apart when it differs by more than a tolerance (3 %
 on synthetic data, else as said) plus four standard errors. Theory is compared on the trials whose
 first layers it saw; where mixtures of several sizes are fitted to real data, means are
-compared. Points below a thousandth of a panel's largest value are left out of deviations.</p>
+compared. Points below a thousandth of a panel's largest value are left out of deviations.
+G1 to G5 are giant steps, after Dandi et al. and Moniri et al.</p>
 <ul>{_verdicts(panels)}</ul>
 <table><tr><th>panel</th><th>scale</th><th>comparison</th><th>largest</th><th>mean</th>
 <th>points apart</th></tr>
@@ -74,6 +75,8 @@ def _overview(about: dict[str, Any]) -> str:
 
 
 def _alone(about: dict[str, Any]) -> str:
+    if "numbers" in about:
+        return f"after {escape(about['source'])}: {escape(about['numbers'][0])}"
     return "by theory alone" if about["ours"] else "the picture holds simulation and theory"
 
 
@@ -101,7 +104,7 @@ def _section(about: dict[str, Any], picture: Path) -> str:
         f"<li>{escape(d['name'])}: largest {_percent(d['largest'], d['stderr'])} at "
         f"{escape(d['where'])}; {100 * d['mean']:.2f} % on average; {_verdict(d)}</li>"
         for d in about["deviations"]
-    )
+    ) + "".join(f"<li>{escape(text)}</li>" for text in about.get("numbers", ()))
     redrawn = "everything" if about["redraw"] == "all" else "what the paper redrew"
     versions = ", ".join(f"{escape(k)} {escape(v)}" for k, v in about["versions"].items())
     return f"""<section id="panel-{name}"><h2>{name}{ours}</h2>

@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from onegrad.data.labelled import is_here
 from onegrad.figures.image_panels import PANELS as IMAGE_PANELS
 from onegrad.figures.image_panels import STUDIES as IMAGE_STUDIES
+from onegrad.figures.steps_panels import STEPS_PANELS
+from onegrad.figures.steps_study import StepsPanel
 from onegrad.figures.study import ACTIVATION_AXIS, ALPHA, BETA, WIDTH, Axis, Panel, Study, spaced
 from onegrad.validation import InvalidInput
 
@@ -254,15 +256,18 @@ PANELS: dict[str, Panel] = {
 }
 
 
-def chosen_panels(names: Sequence[str]) -> list[Panel]:
+ALL_PANELS: dict[str, Panel | StepsPanel] = {**PANELS, **STEPS_PANELS}
+
+
+def chosen_panels(names: Sequence[str]) -> list[Panel | StepsPanel]:
     """Return the panels of these names; when none is given, all whose data are on this machine."""
     for name in names:
-        if name not in PANELS:
-            near = difflib.get_close_matches(name, PANELS, n=1)
+        if name not in ALL_PANELS:
+            near = difflib.get_close_matches(name, ALL_PANELS, n=1)
             hint = f"did you mean {near[0]!r}?" if near else "onegrad figures lists them"
-            raise InvalidInput(f"panel={name!r}: must be one of {', '.join(PANELS)}; {hint}")
+            raise InvalidInput(f"panel={name!r}: must be one of {', '.join(ALL_PANELS)}; {hint}")
     if names:
-        return [PANELS[name] for name in dict.fromkeys(names)]
+        return [ALL_PANELS[name] for name in dict.fromkeys(names)]
     absent = [name for name in PANELS if not available(PANELS[name])]
     if absent:
         warnings.warn(
@@ -270,7 +275,7 @@ def chosen_panels(names: Sequence[str]) -> list[Panel]:
             "onegrad reproduce PANEL tells where they are looked for",
             stacklevel=3,
         )
-    return [panel for name, panel in PANELS.items() if name not in absent]
+    return [panel for name, panel in ALL_PANELS.items() if name not in absent]
 
 
 def available(panel: Panel) -> bool:

@@ -7,11 +7,15 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from onegrad.cost import Rates, measure_rates, seconds
 from onegrad.driver import Plan, Progress, plan_sweeps, run_plan
 from onegrad.figures.page import write_report
 from onegrad.figures.registry import STUDIES, chosen_panels
+from onegrad.figures.steps_runs import StepsPlan, plan_steps, run_steps
+from onegrad.figures.steps_study import StepsPanel
+from onegrad.figures.steps_tables import key_numbers, steps_table
 from onegrad.figures.study import SCALES, Panel, Scale
 from onegrad.figures.tables import deviations, panel_table
 from onegrad.files import replace_file
@@ -20,19 +24,30 @@ from onegrad.sweep import Sweep
 from onegrad.sweep_results import Results
 from onegrad.validation import Failure, InvalidInput, whole_number
 
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
 STORE = "sweeps"  # the folder of rows inside the output folder
 
 
 @dataclass(frozen=True)
 class Reproduction:
-    """Panels at a scale, and the plan of their sweeps."""
+    """Panels at a scale, and the plans of their sweeps and of their giant steps."""
 
     panels: tuple[Panel, ...]
+    steps_panels: tuple[StepsPanel, ...]
     scale: Scale
     redraw: str
     seed: int
     directory: Path
     plan: Plan
+    steps: StepsPlan
+
+    @property
+    def missing(self) -> int:
+        """How many trials and runs are to be computed."""
+        return len(self.plan.missing) + len(self.steps.missing)
 
     def sweep(self, panel: Panel) -> Sweep:
         """Return the sweep whose rows the panel shows."""
@@ -55,7 +70,9 @@ def plan_reproduction(
     if redraw not in ("all", "published"):
         raise InvalidInput(f"redraw={redraw!r}: must be all or published; choose one")
     whole_number("seed", seed, least=0)
-    chosen = tuple(chosen_panels(panels))
+    every = chosen_panels(panels)
+    chosen = tuple(panel for panel in every if isinstance(panel, Panel))
+    giant = tuple(panel for panel in every if isinstance(panel, StepsPanel))
     studies = dict.fromkeys(panel.study for panel in chosen)
     sweeps = [
         STUDIES[name].sweep(scale, published_redraw=redraw == "published", seed=seed)
@@ -63,7 +80,8 @@ def plan_reproduction(
     ]
     folder = Path(out)
     plan = plan_sweeps(sweeps, folder / STORE, retry_failed=retry_failed)
-    return Reproduction(chosen, scale, redraw, seed, folder, plan)
+    steps = plan_steps(giant, scale, seed=seed, directory=folder)
+    return Reproduction(chosen, giant, scale, redraw, seed, folder, plan, steps)
 
 
 def reproduce(
@@ -73,8 +91,16 @@ def reproduce(
     progress: Callable[[Progress], None] | None = None,
 ) -> Path:
     """Return the path of the report after running what is missing and drawing every panel."""
-    results = run_plan(task.plan, workers=workers, progress=progress)
-    found = {panel: results.of(task.sweep(panel)) for panel in task.panels}
+    found: dict[Panel, Results] = {}
+    if task.panels:
+        results = run_plan(task.plan, workers=workers, progress=progress)
+        found = {panel: results.of(task.sweep(panel)) for panel in task.panels}
+    done, goal = len(task.plan.missing), task.missing
+    run_steps(
+        task.steps,
+        workers=workers,
+        progress=lambda more: progress(Progress(done + more, goal, 0)) if progress else None,
+    )
     failed = sum(len(mine.contents.failed) for mine in found.values())
     if failed:
         raise Failure(
@@ -83,38 +109,76 @@ def reproduce(
         )
     for panel, mine in found.items():
         write_panel(task, panel, mine)
+    for giant in task.steps_panels:
+        write_steps_panel(task, giant)
     return write_report(task.directory)
 
 
 def write_panel(task: Reproduction, panel: Panel, results: Results) -> None:
     """Write PANEL.csv, PANEL.png, PANEL.pdf, and what the report says of it as PANEL.json."""
-    from onegrad.figures.plot import draw, save
+    from onegrad.figures.plot import draw
 
     comparable = task.scale == "paper"
     table = panel_table(panel, results, beside_published=comparable)
     sweep = task.sweep(panel)
     figure = draw(panel, table, show_published=comparable)
+    found = deviations(panel, table, results)
+    redraw = "" if task.redraw == "all" else f" --redraw {task.redraw}"
+    about = {
+        "ours": panel.ours,
+        "settings": _sizes(sweep),
+        "deviations": [asdict(d) for d in found],
+        "redraw": task.redraw,
+    }
+    _write(task, panel, table, figure, about, options=redraw)
+
+
+def write_steps_panel(task: Reproduction, panel: StepsPanel) -> None:
+    """Write the same files for a panel of giant steps."""
+    from onegrad.figures.steps_plot import draw_steps
+
+    found = task.steps.of(panel.study)
+    table = steps_table(panel, found)
+    problem = found[0][0].problem
+    about = {
+        "ours": False,
+        "source": panel.source,
+        "settings": f"d = {problem.dimension}, p = {problem.width}; ",
+        "deviations": [],
+        "numbers": key_numbers(panel, table),
+        "redraw": "all",
+    }
+    _write(task, panel, table, draw_steps(panel, table), about)
+
+
+def _write(
+    task: Reproduction,
+    panel: Panel | StepsPanel,
+    table: pd.DataFrame,
+    figure: Figure,
+    about: dict[str, Any],
+    *,
+    options: str = "",
+) -> None:
+    """Write a panel's table and pictures, and `about` it with what all panels tell."""
+    from onegrad.figures.plot import save
+
     replace_file(task.directory / f"{panel.name}.csv", lambda p: table.to_csv(p, index=False))
     for kind in ("png", "pdf"):
         place = task.directory / f"{panel.name}.{kind}"
         replace_file(place, functools.partial(save, figure, kind=kind))
-    found = deviations(panel, table, results)
-    redraw = "" if task.redraw == "all" else f" --redraw {task.redraw}"
     seed = "" if task.seed == 0 else f" --seed {task.seed}"
     about = {
         "panel": panel.name,
         "caption": panel.caption,
         "shows": panel.shows,
-        "ours": panel.ours,
         "scale": task.scale,
-        "settings": _sizes(sweep),
         "trials": int(table["trials"].max()),
-        "deviations": [asdict(d) for d in found],
         "command": f"onegrad reproduce {panel.name} --scale {task.scale} --out "
-        f"{task.directory.name}{redraw}{seed}",
+        f"{task.directory.name}{options}{seed}",
         "seed": task.seed,
-        "redraw": task.redraw,
         "versions": versions(),
+        **about,
     }
     text = json.dumps(about, indent=1, ensure_ascii=False)
     replace_file(task.directory / f"{panel.name}.json", lambda p: p.write_text(text, "utf-8"))

@@ -1,0 +1,135 @@
+"""The runs behind panels of giant steps: planned, run, kept as JSON files, and read again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from onegrad.cost import Rates
+from onegrad.figures.steps_panels import STEPS_STUDIES
+from onegrad.figures.steps_study import StepsPanel
+from onegrad.figures.study import Scale
+from onegrad.files import replace_file
+from onegrad.giant.problem import StepsProblem
+from onegrad.giant.saved import run_key
+from onegrad.giant.steps import steps_bytes, take_steps
+from onegrad.resources import require_memory, run_jobs
+from onegrad.validation import InvalidInput
+
+STORE = "steps"  # the folder of runs inside the output folder
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a study: where it stands along the axes, and the file that keeps it."""
+
+    study: str
+    coordinates: dict[str, Any]
+    problem: StepsProblem
+    seed: int
+    trial: int
+    path: Path
+
+
+@dataclass(frozen=True)
+class StepsPlan:
+    """The runs that panels ask for."""
+
+    runs: tuple[Run, ...]
+
+    @property
+    def missing(self) -> list[Run]:
+        """The runs without a file."""
+        return [run for run in self.runs if not run.path.exists()]
+
+    def of(self, study: str) -> list[tuple[Run, dict[str, Any]]]:
+        """Return the study's runs with what they found."""
+        return [(run, _read(run)) for run in self.runs if run.study == study]
+
+
+def plan_steps(
+    panels: Sequence[StepsPanel], scale: Scale, *, seed: int, directory: Path
+) -> StepsPlan:
+    """Return the runs of these panels at a scale; nothing is written."""
+    runs = []
+    for name in dict.fromkeys(panel.study for panel in panels):
+        study = STEPS_STUDIES[name]
+        for coordinates, problem in study.settings(scale):
+            for trial in range(study.count(scale)):
+                path = directory / STORE / f"{run_key(problem, seed, trial)[:32]}.json"
+                runs.append(Run(name, coordinates, problem, seed, trial, path))
+    return StepsPlan(tuple(runs))
+
+
+def run_steps(
+    plan: StepsPlan, *, workers: int = 1, progress: Callable[[int], None] | None = None
+) -> None:
+    """Take the missing steps, the longest runs first; `progress(done)` after every run."""
+    missing = sorted(plan.missing, key=lambda run: -work(run.problem))
+    if not missing:
+        return
+    require_memory(max(steps_bytes(run.problem) for run in missing), workers=workers)
+    folder = missing[0].path.parent
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidInput(
+            f"out={str(folder)!r}: cannot be written ({error.strerror}); choose another folder"
+        ) from None
+    jobs = [{"run": run} for run in missing]
+    for done, _ in enumerate(run_jobs(_take, jobs, workers=workers), start=1):
+        if progress is not None:
+            progress(done)
+
+
+def _take(run: Run) -> None:
+    """Take the steps of a run and write its file; a killed one continues from its state."""
+    state = run.path.with_suffix(".npz")
+    result = take_steps(run.problem, seed=run.seed, trial=run.trial, state=state)
+    found = result.to_dict(neurons=STEPS_STUDIES[run.study].neurons)
+    text = json.dumps(found, allow_nan=False)
+    replace_file(run.path, lambda p: p.write_text(text, "utf-8"))
+    state.unlink(missing_ok=True)
+
+
+def _read(run: Run) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = json.loads(run.path.read_text("utf-8"))
+        if found["digest"] != run.problem.digest:
+            raise ValueError("another problem")
+    except (OSError, ValueError, KeyError, TypeError):
+        raise InvalidInput(
+            f"file={str(run.path)!r}: is not the result of its run; remove it and start again"
+        ) from None
+    return found
+
+
+def work(problem: StepsProblem, rates: Rates | None = None) -> float:
+    """Return about how many floating-point operations a run takes, or seconds at these rates."""
+    d, p, steps = problem.dimension, problem.width, problem.steps
+    batch, readout, test = problem.batch_size, problem.readout_size, problem.test_samples
+    linear = problem.subtract == "linear"
+    side, records = min(p, d), steps + 1
+    products = steps * (4.0 * p * d * batch + 4.0 * p * d * side)
+    products += records * (2.0 * p * d * (readout + test) + 1.0 * p * p * readout)
+    products += linear * 2.0 * d * d * (steps * batch + records * readout)
+    reductions = records * 4 / 3 * p**3 + 2 * steps * 4 / 3 * side**3
+    if rates is None:
+        return products + 4 * reductions
+    drawn = d * ((1 + linear) * (steps * batch + records * readout) + records * test)
+    elements = 2.0 * p * (2 * steps * batch + records * (readout + test))
+    return (
+        products / rates.product
+        + reductions / rates.reduction
+        + drawn / rates.normal
+        + elements / rates.element
+    )
+
+
+def estimated_steps_seconds(panel: StepsPanel, scale: Scale, rates: Rates) -> float:
+    """Return about how long the panel's runs take on one core."""
+    study = STEPS_STUDIES[panel.study]
+    return study.count(scale) * sum(work(problem, rates) for _, problem in study.settings(scale))

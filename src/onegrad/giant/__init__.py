@@ -1,0 +1,1 @@
+"""Giant steps: teachers of several directions, several steps on fresh batches, and diagnostics."""

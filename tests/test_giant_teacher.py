@@ -1,0 +1,166 @@
+"""Teachers of several directions: links, Hermite tensors, leaps, the first step's direction."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from onegrad import (
+    InvalidInput,
+    MultiIndex,
+    first_direction,
+    hermite_tensor,
+    leap_index,
+    register_link,
+    staircase,
+)
+from onegrad.giant.links import get_link
+from onegrad.polynomials import gauss_hermite
+
+POINTS = np.linspace(-3, 3, 31)
+
+
+@pytest.mark.parametrize(
+    ("text", "function"),
+    [
+        ("z", lambda z: z),
+        ("4*z+z**2", lambda z: 4 * z + z**2),
+        ("-z^3/2 - 1", lambda z: -(z**3) / 2 - 1),
+        ("He4/24 + He2/2 + He1", lambda z: (z**4 - 6 * z**2 + 3) / 24 + (z**2 - 1) / 2 + z),
+        ("relu(z - 0.5)", lambda z: np.maximum(z - 0.5, 0)),
+        ("tanh(2*z)*z", lambda z: np.tanh(2 * z) * z),
+        ("abs(z)", np.abs),
+        ("3", lambda z: 3 + 0 * z),
+        ("hermite:2", lambda z: z**2 - 1),
+        ("relu", lambda z: np.maximum(z, 0)),
+    ],
+)
+def test_links_are_what_they_say(text, function):
+    assert get_link(text)(POINTS) == pytest.approx(function(POINTS), abs=1e-12)
+
+
+def test_kinks_of_formulas_are_found_so_that_expectations_are_exact():
+    """E[z·relu(z − ½)] = P(z > ½) and E[z²·|z² − 1|] by the normal integral."""
+    from scipy.special import ndtr
+
+    assert first_direction(MultiIndex(links=["relu(z-0.5)"]))[0] == pytest.approx(
+        ndtr(-0.5), abs=1e-12
+    )
+    assert get_link("abs(z**2-1)").kinks == pytest.approx((-1, 1))
+
+
+@pytest.mark.parametrize(
+    ("link", "message"),
+    [
+        ("1/(z-z)", "is not a finite number"),
+        ("z**0.5", "is not a finite number"),
+        ("1/z", "is not a finite number"),
+        ("log(z)", "does not understand"),
+        ("w+1", "does not know 'w'"),
+        ("z**z", "as power"),
+        ("z**99", "as power"),
+        ("__import__('os')", "does not understand"),
+        ("z.real", "does not understand"),
+        ("(" * 150 + "z" + ")" * 150, "formula of up to"),
+        ("z +", "is not a formula"),
+        ("", "must be a name"),
+        (3, "must be a name, a formula or a callable"),
+    ],
+)
+def test_bad_links_are_one_line(link, message):
+    with pytest.raises(InvalidInput, match=message) as raised:
+        MultiIndex(links=[link])
+    assert "\n" not in str(raised.value)
+
+
+def test_callables_are_links_and_nan_is_refused():
+    def cubed(z):
+        return z**3
+
+    teacher = MultiIndex(links=[cubed, "z"], combine="sum")
+    assert teacher.links == ("cubed", "z")
+    assert first_direction(teacher) == pytest.approx([3, 1])
+    with pytest.raises(InvalidInput, match="is not a finite number at z = -8"):
+        MultiIndex(links=[np.log1p])
+    with pytest.raises(InvalidInput, match="values of its shape"):
+        register_link("short", lambda z: z[:2])
+    with pytest.raises(InvalidInput, match="use numpy functions"):
+        register_link("scalar", lambda z: float(z))
+    with pytest.raises(InvalidInput, match="is known already"):
+        register_link("tanh", np.tanh)
+
+
+TEACHERS = [
+    MultiIndex(links=["z+z**2", "z-z**2"]),
+    MultiIndex(links=["4*z+z**2", "z"], combine="sum"),
+    MultiIndex(links=["z+1", "z**2", "z**3-z"], combine="product"),
+    MultiIndex(links=["z", "z+2", "z**2"], combine="staircase"),
+]
+
+
+@pytest.mark.parametrize("teacher", TEACHERS)
+@pytest.mark.parametrize("degree", [0, 1, 2, 3])
+def test_hermite_tensors_agree_with_quadrature_in_all_variables(teacher, degree):
+    nodes, weights = gauss_hermite(12)
+    grid = np.array(list(product(nodes, repeat=teacher.rank)))
+    measure = np.array([np.prod(w) for w in product(weights / weights.sum(), repeat=teacher.rank)])
+    values = teacher.value(grid) * measure
+    tensor = hermite_tensor(teacher, degree)
+    for place in product(range(teacher.rank), repeat=degree):
+        powers = [place.count(i) for i in range(teacher.rank)]
+        factors = [
+            np.polynomial.hermite_e.hermeval(grid[:, i], [0] * k + [1])
+            for i, k in enumerate(powers)
+        ]
+        assert tensor[place] == pytest.approx(values @ np.prod(factors, axis=0), abs=1e-9)
+
+
+def test_the_first_direction_is_the_published_sum():
+    assert first_direction(MultiIndex(links=["4*z+z**2", "z"])) == pytest.approx([2, 0.5])
+    assert first_direction(MultiIndex(links=["He2", "He3"])) == pytest.approx([0, 0])
+
+
+@pytest.mark.parametrize(
+    ("fields", "index", "dimensions"),
+    [
+        ({"links": ["z"]}, 1, [1]),
+        ({"links": ["He2"]}, 2, [1]),
+        ({"links": ["He3"]}, 3, [1]),
+        ({"links": ["z+z**2", "z-z**2"]}, 1, [1, 2]),
+        ({"links": ["z", "He2"]}, 2, [1, 2]),
+        ({"links": ["z", "z"]}, 1, [1]),  # z_1 + z_2 has one direction
+        ({"links": ["z", "z", "z"], "combine": "staircase"}, 1, [1, 2, 3]),
+        ({"links": ["z", "z", "z"], "combine": "product"}, 3, [3]),
+        ({"links": ["z", "He2", "z"], "combine": "staircase"}, 2, [1, 2, 3]),
+        ({"links": ["He4/24+He2/2+He1"] * 2}, 2, [1, 2]),  # even in z_1 − z_2
+        ({"links": ["5"]}, 0, []),
+    ],
+)
+def test_leap_indices_of_known_targets(fields, index, dimensions):
+    teacher = MultiIndex(**fields)
+    assert leap_index(teacher) == index
+    assert [basis.shape[1] for basis in staircase(teacher).subspaces] == dimensions
+
+
+def test_the_leap_index_does_not_depend_on_the_basis():
+    """z_1² − z_2² = 2uv with u, v turned by 45°: when u is known, v is one leap away."""
+    turned = staircase(MultiIndex(links=["z+z**2", "z-z**2"]))
+    assert turned.leaps == (1, 1)
+    assert np.abs(turned.subspaces[0][:, 0]) == pytest.approx([0.5**0.5] * 2)
+
+
+def test_directions_are_orthonormal_and_the_labels_follow():
+    teacher = MultiIndex(links=["z", "z", "z**2"], noise=0.5)
+    drawn = teacher.draw(40, np.random.default_rng(0))
+    assert drawn.directions.T @ drawn.directions == pytest.approx(np.eye(3), abs=1e-12)
+    projections = np.random.default_rng(1).standard_normal((4000, 3))
+    noisy = drawn.labels(projections, np.random.default_rng(2))
+    spread = np.std(noisy - teacher.value(projections))
+    assert spread == pytest.approx(0.5, rel=4 / np.sqrt(2 * 4000))
+
+
+def test_tensors_have_a_largest_degree():
+    with pytest.raises(InvalidInput, match="at most 12"):
+        hermite_tensor(MultiIndex(links=["z"]), 13)
+    with pytest.raises(InvalidInput, match="entries"):
+        hermite_tensor(MultiIndex(links=["z"] * 11), 6)
