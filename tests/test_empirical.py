@@ -1,6 +1,7 @@
 """Real data as a source: preparation, disjoint sets, files, and the mixture that theory reads."""
 
 import json
+import pickle
 import warnings
 
 import numpy as np
@@ -20,8 +21,10 @@ from onegrad import (
     run_sweep,
     simulate,
 )
+from onegrad.data import preparation
 from onegrad.data.labelled import labelled
 
+FEW = ["--samples", "20", "--test-samples", "20"]
 DIGITS = {"kind": "empirical", "file": "digits", "classes": "0+2+4+6+8,1+3+5+7+9"}
 pytestmark = pytest.mark.filterwarnings("ignore:.*(constant in every class|theorem covers)")
 
@@ -185,6 +188,125 @@ def test_theory_reads_the_fitted_mixture_and_training_does_not_depend_on_it():
     assert gaps[1] > 4 * spread  # one Gaussian per class misses what the clusters tell
 
 
+def test_problems_that_share_a_trial_never_share_rows_with_their_step(rows, tmp_path):
+    base = Problem(samples=30, test_samples=30, data=EmpiricalData(*rows, fit_share=0.0))
+    sweep = Sweep(problem=base, axes={"step_samples": [10, 40, 80]}, models=["network"], trials=6)
+    found = run_sweep(sweep, tmp_path).to_frame()
+    for size in (10, 40, 80):
+        alone = simulate(base.replace(step_samples=size), ["network"], trials=6)
+        mine = found[(found["step_samples"] == size) & (found["metric"] == "test_mse")]
+        assert mine["mean"].item() == pytest.approx(alone.estimate().mean[0, 0], rel=1e-12)
+
+
+def test_each_field_that_is_not_said_is_as_published(rows):
+    data = EmpiricalData(*rows)
+    common = {"samples": 20, "test_samples": 20, "data": data}
+    capped = Problem(**common, scaling={"degree_cap": 2}).scaling
+    assert (capped.strength, capped.weighting, capped.degree_cap) == (1.0, 0.0, 2)
+    assert Problem(**common, scaling={"strength": 0.9}).scaling.weighting == 0.0
+    assert Problem(**common, scaling={"learning_rate": 2.0}).scaling.spread == 10.0
+    noisy = Problem(**common, teacher={"noise": 0.1}).teacher
+    assert (noisy.kind, noisy.noise) == ("labels", 0.1)
+    assert Problem(**common, teacher={"link": "tanh"}).teacher.kind == "index"
+
+
+def test_classes_are_told_apart_by_their_names(rng):
+    x = rng.standard_normal((80, 3))
+    dates = EmpiricalData(x, np.repeat([20240101, 20240102], 40))
+    assert dates.classes == (("20240101",), ("20240102",))
+    spaced = labelled(x, np.repeat(["cat", " cat", "dog", "dog "], 20))
+    assert spaced.names == ("cat", "dog")
+    assert len(spaced.rows(["cat"])) == 40
+    assert labelled(x, np.repeat(["1", "01"], 40)).names == ("01", "1")
+
+
+def test_a_file_that_changes_under_a_problem_is_noticed(rows, tmp_path):
+    path = tmp_path / "d.npz"
+    np.savez(path, X=rows[0], y=rows[1])
+    packed = pickle.dumps(Problem(samples=20, test_samples=20, data=EmpiricalData(file=str(path))))
+    np.savez(path, X=2 * rows[0], y=rows[1])
+    preparation.split.cache_clear()  # as in a process that starts later
+    preparation.prepare.cache_clear()
+    with pytest.raises(InvalidInput, match="the data have another"):
+        draw(pickle.loads(packed)).step_batch()
+
+
+def test_what_data_are_does_not_depend_on_how_they_are_kept(rows, tmp_path):
+    x, y = np.abs(rows[0]).astype(np.uint8), rows[1]
+    np.savez(tmp_path / "d.npz", X=x, y=y)
+    kept = [
+        EmpiricalData(x, y),
+        EmpiricalData(x.astype(float), y),
+        EmpiricalData(file=str(tmp_path / "d.npz")),
+        EmpiricalData(file=str(tmp_path / "d.npz"), label_column="unused"),
+    ]
+    assert len({Problem(samples=20, test_samples=20, data=data).digest for data in kept}) == 1
+
+
+def test_the_norm_weighs_the_classes(rows):
+    x, y = rows
+    data = EmpiricalData(
+        x, y, weights=(0.9, 0.1), noise=0.0, equal_traces=False, rescale=False, fit_share=0.0
+    )
+    problem = Problem(samples=40, test_samples=40, data=data)
+    total = 0.9 * np.cov(x[y == 3].T, bias=True) + 0.1 * np.cov(x[y == 7].T, bias=True)
+    assert draw(problem).scales.norm == pytest.approx(np.linalg.eigvalsh(total)[-1])
+    assert draw(problem).scales.trace == pytest.approx(np.trace(total))
+    assert draw(problem).training_batch().counts == (36, 4)
+
+
+def test_three_classes_have_targets_of_their_own(rng):
+    x = rng.standard_normal((300, 5)) + 4 * np.repeat(np.eye(3, 5), 100, axis=0)
+    y = np.repeat(["a", "b", "c"], 100)
+    with pytest.raises(InvalidInput, match="targets: must be given for 3 classes"):
+        EmpiricalData(x, y, classes="a,b,c")
+    data = EmpiricalData(x, y, classes="a,b,c", targets=(1, 2, 3), weights=(0.5, 0.25, 0.25))
+    batch = draw(Problem(samples=40, test_samples=20, data=data)).training_batch()
+    assert batch.counts == (20, 10, 10)
+    assert batch.labels.tolist() == [1.0] * 20 + [2.0] * 10 + [3.0] * 10
+
+
+def test_redrawing_the_network_alone_keeps_the_rows(rows):
+    problem = problem_of(*rows).replace(redraw="network")
+    for one, other in zip(trial_rows(problem, 0), trial_rows(problem, 3), strict=True):
+        assert np.array_equal(one, other)
+
+
+def test_a_saved_problem_moves_with_its_data(rows, tmp_path):
+    old = tmp_path / "old"
+    old.mkdir()
+    np.savez(old / "d.npz", X=rows[0], y=rows[1])
+    problem = Problem(samples=20, test_samples=20, data=EmpiricalData(file=str(old / "d.npz")))
+    problem.save(old / "p.toml")
+    assert 'file = "d.npz"' in (old / "p.toml").read_text()
+    old.rename(tmp_path / "new")
+    assert Problem.load(tmp_path / "new" / "p.toml").digest == problem.digest
+
+
+def test_a_sweep_may_compare_data_sets(rows, tmp_path):
+    for name, scale in (("a", 1.0), ("b", 2.0)):
+        np.savez(tmp_path / f"{name}.npz", X=scale * rows[0] ** 3, y=rows[1])
+    files = [str(tmp_path / f"{name}.npz") for name in "ab"]
+    base = Problem(samples=20, test_samples=20, data=EmpiricalData(file=files[0]))
+    settings = Sweep(problem=base, axes={"data.file": files}).settings()
+    assert len({setting.problem.digest for setting in settings}) == 2
+
+
+def test_duplicates_and_few_features_can_be_fitted(rng):
+    x = rng.integers(0, 2, (400, 3)).astype(bool)
+    y = np.repeat([0, 1], 200)
+    data = EmpiricalData(x, y, fit=MixtureFit(components_per_class=16))
+    problem = Problem(samples=30, test_samples=30, data=data)
+    found = predict(problem, ["network"], draws=1).estimate().mean
+    assert np.isfinite(found).all()
+    with pytest.raises(InvalidInput, match=r"fit\.rank=3: must be below the 3 features"):
+        EmpiricalData(x, y, fit=MixtureFit(rank=3))
+    with pytest.raises(InvalidInput, match="keeps 0 rows of class 0"):
+        predict(problem.replace(data__fit_share=0.0), ["network"])
+    with pytest.raises(InvalidInput, match="keeps 0 rows of class 0"):
+        Sweep(problem=problem.replace(data__fit_share=0.0), verbs=["predict"]).settings()
+
+
 def test_a_problem_on_the_fitted_mixture_has_the_scales_of_the_data():
     real = Problem(
         samples=100, test_samples=200, data=EmpiricalData(**DIGITS, fit={"components_per_class": 2})
@@ -231,6 +353,8 @@ def test_a_sweep_over_fits_trains_its_networks_once(tmp_path):
         ({"fit_share": 1.0}, "leaves no rows for networks"),
         ({"centring": "mean"}, "'class', 'midpoint' or 'none'"),
         ({"file": "digits"}, "without a file"),
+        ({"noise": 1e300}, "must be at most 1e"),
+        ({"classes": "inf,3"}, "'inf': is not among the labels"),
     ],
 )
 def test_what_does_not_fit_the_data_is_refused(rows, change, message):
@@ -245,6 +369,8 @@ def test_what_does_not_fit_the_data_is_refused(rows, change, message):
         (np.ones((8, 2)), np.arange(8) % 2, "all features are constant"),
         (np.ones((8, 2)), np.arange(7), "one label per row"),
         (np.array([["a", "b"]]), np.zeros(1), "must hold numbers"),
+        (1e200 * np.eye(8), np.arange(8) % 2, "the variance is inf there; bring its values"),
+        (np.eye(8), [None, *"abcdefg"], "the label of row 0 is missing"),
         (np.eye(8), np.array([np.nan] * 8), "the label of row 0 is missing"),
     ],
 )
@@ -278,6 +404,17 @@ def test_simulate_and_predict_run_on_a_file(rows, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
+def test_data_take_the_place_of_a_files_mixture(rows, tmp_path):
+    np.savez(tmp_path / "d.npz", X=rows[0], y=rows[1])
+    text = "samples = 20\ntest_samples = 20\n[data]\nalignment = 0.5\n"
+    (tmp_path / "mixture.toml").write_text(text)
+    options = ["--data", "d.npz", "--labels", "2,-2", "--weights", "0.4,0.6", "--trials", "1"]
+    done = onegrad("simulate", "mixture.toml", *options, "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    data = json.loads(done.stdout)["problem"]["data"]
+    assert (data["targets"], data["weights"]) == ([2.0, -2.0], [0.4, 0.6])
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -287,6 +424,11 @@ def test_simulate_and_predict_run_on_a_file(rows, tmp_path):
         (["--data", "words.csv"], "column 'b' holds no numbers"),
         (["--data", "words.csv", "--label-column", "c"], "has no such column"),
         (["--data", "data.txt"], "must end in"),
+        (["--data", ""], "must be a path or a name"),
+        (["--data", "objects.npz"], "holds Python objects; save labels as"),
+        (["--data", "gaps.csv"], "the label of row 1 is missing"),
+        (["--data", "digits", "--classes", "0", *FEW], "at least two to tell apart"),
+        (["--data", "digits", "--classes", "0,1,2"], "targets: must be given for 3 classes"),
         (["--data", "digits", "--classes", "0,12"], "is not among the labels"),
         (["--data", "digits", "--classes", "0,1"], "disjoint sets need"),
         (["--classes", "0,1"], "belongs to real data; add --data"),
@@ -298,6 +440,8 @@ def test_bad_input_is_one_line(tmp_path, arguments, message):
     (tmp_path / "data.txt").write_text("1 2")
     np.savez(tmp_path / "other.npz", a=np.ones(3))
     pd.DataFrame({"a": [1, 2], "b": ["x", "y"], "label": [0, 1]}).to_csv(tmp_path / "words.csv")
+    np.savez(tmp_path / "objects.npz", X=np.eye(2), y=np.array(["a", "b"], dtype=object))
+    (tmp_path / "gaps.csv").write_text("a,b,label\n1,2,x\n3,4,\n")
     done = onegrad("simulate", *arguments, cwd=tmp_path)
     assert done.returncode == 2
     lines = [line for line in done.stderr.splitlines() if "note:" not in line]

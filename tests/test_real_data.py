@@ -1,7 +1,9 @@
 """Fashion-MNIST and mixtures fitted to labelled data."""
 
 import gzip
+import hashlib
 import shutil
+from http.client import IncompleteRead
 
 import numpy as np
 import pytest
@@ -93,6 +95,29 @@ def test_a_corrupted_download_leaves_nothing_behind(nowhere, monkeypatch):
     with pytest.raises(Failure, match="another digest"):
         load_fashion_mnist(download=True)
     assert not fashion_mnist.cache_folder().exists()
+
+
+def test_a_broken_answer_leads_to_the_next_mirror(nowhere, monkeypatch):
+    asked = []
+
+    def broken(address, timeout):
+        asked.append(address)
+        raise IncompleteRead(b"half")
+
+    monkeypatch.setattr(fashion_mnist.urllib.request, "urlopen", broken)
+    with pytest.raises(Failure, match="no mirror gave"):
+        load_fashion_mnist(download=True)
+    assert len(asked) == len(fashion_mnist.MIRRORS)
+
+
+def test_a_cache_that_cannot_be_made_is_one_line(nowhere, monkeypatch):
+    (nowhere / "file").write_text("")
+    for name in FILES:
+        (nowhere / f"{name}.gz").write_bytes(b"")
+    monkeypatch.setattr(fashion_mnist, "MIRRORS", (f"{nowhere.as_uri()}/",))
+    monkeypatch.setattr(fashion_mnist, "FILES", dict.fromkeys(FILES, hashlib.sha256().hexdigest()))
+    with pytest.raises(InvalidInput, match="cannot be made"):
+        load_fashion_mnist(nowhere / "file" / "inside", download=True)
 
 
 def two_clusters_per_class(rng, rows):
