@@ -1,5 +1,6 @@
 """Teachers of several directions: links, Hermite tensors, leaps, the first step's direction."""
 
+import warnings
 from itertools import product
 
 import numpy as np
@@ -8,12 +9,14 @@ import pytest
 from onegrad import (
     InvalidInput,
     MultiIndex,
+    activations,
     first_direction,
     hermite_tensor,
     leap_index,
     register_link,
     staircase,
 )
+from onegrad.giant import links
 from onegrad.giant.links import get_link
 from onegrad.polynomials import gauss_hermite
 
@@ -52,9 +55,14 @@ def test_kinks_of_formulas_are_found_so_that_expectations_are_exact():
 @pytest.mark.parametrize(
     ("link", "message"),
     [
-        ("1/(z-z)", "is not a finite number"),
+        ("1/(z-z)", "divides by z - z, which is zero near z = -12"),
         ("z**0.5", "is not a finite number"),
-        ("1/z", "is not a finite number"),
+        ("1/z", "divides by z, which is zero near z = 0"),
+        ("1/(z-0.05)", "divides by z - 0.05"),
+        ("1/(z-0.033)", "divides by z - 0.033"),
+        ("1/(z-0.0333)**2", "divides by"),
+        ("(81-z**2)**0.5*z", "is not a finite number at z = -12"),
+        ("1or z", "does not understand"),
         ("log(z)", "does not understand"),
         ("w+1", "does not know 'w'"),
         ("z**z", "as power"),
@@ -80,7 +88,7 @@ def test_callables_are_links_and_nan_is_refused():
     teacher = MultiIndex(links=[cubed, "z"], combine="sum")
     assert teacher.links == ("cubed", "z")
     assert first_direction(teacher) == pytest.approx([3, 1])
-    with pytest.raises(InvalidInput, match="is not a finite number at z = -8"):
+    with pytest.raises(InvalidInput, match="is not a finite number at z = -12"):
         MultiIndex(links=[np.log1p])
     with pytest.raises(InvalidInput, match="values of its shape"):
         register_link("short", lambda z: z[:2])
@@ -88,6 +96,76 @@ def test_callables_are_links_and_nan_is_refused():
         register_link("scalar", lambda z: float(z))
     with pytest.raises(InvalidInput, match="is known already"):
         register_link("tanh", np.tanh)
+    with pytest.raises(InvalidInput, match="pass the text 'tanh'"):
+        MultiIndex(links=[np.tanh])
+    with pytest.raises(InvalidInput, match="complex"):
+        MultiIndex(links=[lambda z: np.sqrt(z + 0j)])
+    for kinks in ((np.nan,), "a", [[0.0]]):
+        with pytest.raises(InvalidInput, match="kinks="):
+            register_link("bent", np.cos, kinks=kinks)
+
+
+def test_two_callables_are_never_the_same_link_by_name():
+    teacher = MultiIndex(links=[lambda z: z, lambda z: z**2], combine="sum")
+    assert len(set(teacher.links)) == 2
+    assert all(name.startswith("link_") for name in teacher.links)
+    assert hermite_tensor(teacher, 2) == pytest.approx(np.diag([0, 2]), abs=1e-9)
+    again = MultiIndex(links=[lambda z: z])
+    assert again.links == teacher.links[:1]  # the same values have the same name
+
+    def powered(power):
+        def shared_name(z):
+            return z**power
+
+        return shared_name
+
+    one = MultiIndex(links=[powered(1)])
+    other = MultiIndex(links=[powered(3)])
+    assert one.links == ("shared_name",)
+    assert other.links != one.links
+    assert other.links[0].startswith("shared_name_")
+    assert first_direction(one) == pytest.approx([1])
+    assert first_direction(other) == pytest.approx([3])
+    with pytest.raises(InvalidInput, match="taken by another function"):
+        register_link("shared_name", powered(2))
+    bent = register_link("bent_once", powered(2), kinks=(0.0,))
+    assert register_link("bent_once", powered(2), kinks=(0.0,)) is bent
+    with pytest.raises(InvalidInput, match="taken by another function"):
+        register_link("bent_once", powered(2))
+
+
+def test_a_callable_that_writes_into_its_argument_spoils_nothing():
+    def doubles_in_place(z):
+        z *= 2
+        return z
+
+    before = links._GRID.copy()
+    assert first_direction(MultiIndex(links=[doubles_in_place])) == pytest.approx([2])
+    assert np.array_equal(links._GRID, before)
+
+
+def test_a_formula_of_a_registered_activation_follows_it(monkeypatch):
+    monkeypatch.setattr(activations, "_REGISTERED", dict(activations._REGISTERED))
+    teacher, marks = None, []
+    for scale in (1.0, 2.0):
+        activations.register_activation(
+            "mine", lambda z, s=scale: s * z, lambda z, s=scale: s + 0 * z
+        )
+        teacher = MultiIndex(links=["mine(z) + z"])
+        assert first_direction(teacher) == pytest.approx([scale + 1])
+        marks.append(links.fingerprint("mine(z) + z"))
+    assert None not in marks
+    assert marks[0] != marks[1]
+    assert links.fingerprint("tanh(z) + z") is None
+    assert links.fingerprint("tanh") is None
+
+
+def test_python_s_notes_on_a_formula_are_not_shown():
+    with warnings.catch_warnings(record=True) as noted:
+        warnings.simplefilter("always")
+        with pytest.raises(InvalidInput):
+            MultiIndex(links=["1or z"])
+    assert noted == []
 
 
 TEACHERS = [
