@@ -13,6 +13,7 @@ import operator
 import re
 import warnings
 from collections.abc import Callable
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -21,11 +22,13 @@ from scipy.optimize import brentq, minimize_scalar
 from onegrad import activations
 from onegrad.activations import Activation, Function
 from onegrad.arrays import Floats
-from onegrad.expectations import REACH
+from onegrad.expectations import REACH, hermite_coefficients, second_moment
 from onegrad.validation import InvalidInput, real_numbers, shown
 
 LONGEST_FORMULA = 200
 LARGEST_POWER = 30
+NEGLIGIBLE = 1e-7  # a coefficient below this share of its link's deviation is zero: quadrature
+ROUNDING = 1e-13  # the same beside a link's root mean square: a constant has no other parts
 TOUCHES_ZERO = 1e-6  # a denominator's minimum below this share of its neighbours is a zero
 _GRID = np.linspace(-REACH, REACH, 4801)  # all that a quadrature sees, ten points for each of its
 _GRID.flags.writeable = False
@@ -109,6 +112,38 @@ def fingerprint(name: str) -> str | None:
         return _digest(_REGISTERED[name])
     known = activations.fingerprint(name)
     return _digest(get_link(name)) if known is None and _uses_registered(name) else known
+
+
+def link_moments(link: Activation, order: int) -> tuple[Floats, float, float, float]:
+    """Return E[σ*H_l] for l ≤ order, √E[σ*²], the deviation, and its share above order.
+
+    Coefficients that are zero up to quadrature and rounding, beside the link's own size, are 0.
+    """
+    zero, one = np.zeros(1), np.ones(1)
+    with np.errstate(all="ignore"):
+        # A power of two: squares of large links do not overflow, and no bit is lost.
+        largest = float(np.max(np.abs(link(np.linspace(-4.0, 4.0, 81)))))
+        size = 2.0 ** np.floor(np.log2(largest)) if 0 < largest < np.inf else 1.0
+
+        def moved(mean: float) -> Activation:
+            return Activation(
+                link.name, lambda z: link(z) / size - mean, _no_derivative, kinks=link.kinks
+            )
+
+        if link.coefficients is None:
+            found = hermite_coefficients(moved(0.0), zero, one, order=order)[:, 0]
+        else:
+            found = hermite_coefficients(link, zero, one, order=order)[:, 0] / size
+        root = sqrt(second_moment(moved(0.0), zero, one)[0])
+        deviation = sqrt(second_moment(moved(float(found[0])), zero, one)[0])
+        rounding = ROUNDING * root
+        unseen = 0.0
+        if deviation > rounding:
+            unseen = 1 - float(np.sum((found[1:] / deviation) ** 2))
+        least = max(NEGLIGIBLE * deviation, rounding)
+        found = np.where(np.abs(found) <= least, 0.0, found)
+        scales = np.sqrt(np.cumprod([1.0, *range(1, order + 1)]))
+        return size * (found * scales), size * root, size * deviation, unseen
 
 
 def _may_be_taken(name: str) -> bool:
