@@ -10,6 +10,7 @@ import time
 import pytest
 
 from conftest import onegrad
+from onegrad.cli_steps import _count
 
 TINY = ["--dimension", "30", "--width", "20", "--batch", "200", "--test-samples", "100"]
 
@@ -51,6 +52,18 @@ def test_the_table_names_what_it_shows():
     assert done.returncode == 0, done.stderr
     assert "angle g" in done.stdout
     assert "leap index" in " ".join(done.stdout.split())
+
+
+def test_the_table_says_what_was_not_found():
+    done = onegrad("steps", *TINY, "--links", "He7", "--width", "5")
+    assert done.returncode == 0, done.stderr
+    assert "leap index none up to degree 6" in " ".join(done.stdout.split())
+    assert "–" in done.stdout
+    found = json.loads(onegrad("steps", *TINY, "--links", "He7", "--width", "5", "--json").stdout)
+    assert (found["leap_index"], found["leap_degree"]) == (None, 6)
+    assert found["steps"][1]["features"]["observed"] is None
+    assert _count(12) == "≥ 12"
+    assert _count(11) == "11"
 
 
 def test_a_killed_run_continues_with_the_same_output(tmp_path):
