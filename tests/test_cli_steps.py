@@ -10,6 +10,7 @@ import time
 import pytest
 
 from conftest import onegrad
+from onegrad.cli_steps import _count
 
 TINY = ["--dimension", "30", "--width", "20", "--batch", "200", "--test-samples", "100"]
 
@@ -53,6 +54,18 @@ def test_the_table_names_what_it_shows():
     assert "leap index" in " ".join(done.stdout.split())
 
 
+def test_the_table_says_what_was_not_found():
+    done = onegrad("steps", *TINY, "--links", "He7", "--width", "5")
+    assert done.returncode == 0, done.stderr
+    assert "leap index none up to degree 6" in " ".join(done.stdout.split())
+    assert "–" in done.stdout
+    found = json.loads(onegrad("steps", *TINY, "--links", "He7", "--width", "5", "--json").stdout)
+    assert (found["leap_index"], found["leap_degree"]) == (None, 6)
+    assert found["steps"][1]["features"]["observed"] is None
+    assert _count(12) == "≥ 12"
+    assert _count(11) == "11"
+
+
 def test_a_killed_run_continues_with_the_same_output(tmp_path):
     state = tmp_path / "state.npz"
     options = ["--dimension", "400", "--width", "200", "--batch", "4000", "--steps", "12"]
@@ -77,8 +90,13 @@ def test_a_killed_run_continues_with_the_same_output(tmp_path):
     [
         (["--dimension", "2", "--links", "z,z,z"], "3 directions, must be at most dimension=2"),
         (["--batch", "0"], "batch=0: must be a whole number of at least 1"),
-        (["--links", "1/(z-z)"], "is not a finite number at z = -8"),
+        (["--links", "1/(z-z)"], "divides by z - z, which is zero near z = -12"),
         (["--links", "z**0.5,z"], "is not a finite number"),
+        (["--links", "1or z"], "does not understand"),
+        (["--batch-exponent", "400"], "batch_exponent=400"),
+        (["--links", "1e160*z", "--json"], "teacher.links='1e160*z'"),
+        (["--noise", "1e300"], "teacher.noise=1e+300: must be at most"),
+        (["--learning-rate", "1e160", "--json"], "step_size"),
         (["--links", "z,,z"], "must be a name or a formula"),
         (["--learning-rate", "1", "--per-width", "2"], "must not be given together"),
         (["--width", "1000000", "--dimension", "1000000"], "the machine has"),

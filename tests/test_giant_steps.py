@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import onegrad
 from onegrad import InvalidInput, Problem, StepsProblem, activations, take_steps
-from onegrad.giant import features
+from onegrad.giant import features, stream
 from onegrad.giant import steps as module
 from onegrad.giant.saved import Saved
 from onegrad.giant.spectra import matrix_spectrum, predicted_spikes, spectrum
@@ -36,7 +36,7 @@ def one_direction(**changes):
         **changes,
     }
     core = Problem(
-        dimension=30,
+        dimension=giant["dimension"],
         samples=700,
         step_samples=2500,
         test="sampled",
@@ -47,17 +47,30 @@ def one_direction(**changes):
         teacher={"link": "relu", "noise": 0.3},
         network={
             "width": 40,
-            "activation": "tanh",
+            "activation": giant["activation"],
             "second_layer": giant.get("second_layer", "gaussian"),
         },
     )
     return StepsProblem(**giant), core
 
 
-@pytest.mark.parametrize("second_layer", ["gaussian", "sign", "constant"])
+@pytest.mark.parametrize(
+    ("second_layer", "activation", "dimension"),
+    [
+        ("gaussian", "tanh", 30),
+        ("sign", "tanh", 30),
+        ("constant", "tanh", 30),
+        ("gaussian", "relu", 30),
+        ("sign", "relu", 211),
+    ],
+)
 @pytest.mark.parametrize(("seed", "trial"), [(0, 0), (5, 3)])
-def test_one_step_in_one_direction_is_the_core_s_network_bit_by_bit(second_layer, seed, trial):
-    giant, core = one_direction(second_layer=second_layer)
+def test_one_step_in_one_direction_is_the_core_s_network_bit_by_bit(
+    second_layer, activation, dimension, seed, trial
+):
+    giant, core = one_direction(
+        second_layer=second_layer, activation=activation, dimension=dimension
+    )
     instance = onegrad.draw(core, seed=seed, trial=trial)
     layers = onegrad.initialise(instance)
     batch = instance.step_batch()
@@ -65,7 +78,7 @@ def test_one_step_in_one_direction_is_the_core_s_network_bit_by_bit(second_layer
         layers,
         batch.inputs,
         batch.labels,
-        activation=activations.get("tanh"),
+        activation=activations.get(activation),
         learning_rate=7.0,
     )
     source = draw_source(giant, seed=seed, trial=trial)
@@ -106,6 +119,25 @@ def test_a_fresh_batch_per_step_and_the_same_test_points():
     again = next(source.step_blocks(2))
     assert np.array_equal(again.inputs, batches[1].inputs)
     assert np.array_equal(again.labels, batches[1].labels)
+    tests = [list(source.test_blocks()) for _ in range(2)]
+    assert sum(len(block.labels) for block in tests[0]) == 500
+    for one, other in zip(*tests, strict=True):
+        assert np.array_equal(one.inputs, other.inputs)
+        assert np.array_equal(one.labels, other.labels)
+    for batch in batches:
+        assert not np.array_equal(batch.inputs[:100], tests[0][0].inputs[:100])
+
+
+def test_the_readout_s_batch_is_the_step_s_or_one_fresh_one_for_all_steps():
+    source = draw_source(small(), seed=0, trial=0)
+    for step in (1, 2):
+        mine, theirs = next(source.readout_blocks(step)), next(source.step_blocks(step))
+        assert np.array_equal(mine.inputs, theirs.inputs)
+    source = draw_source(small(readout="fresh", samples=70), seed=0, trial=0)
+    one, other = (next(source.readout_blocks(step)) for step in (1, 2))
+    assert np.array_equal(one.inputs, other.inputs)
+    assert len(one.labels) == 70
+    assert not np.array_equal(one.inputs, next(source.step_blocks(1)).inputs[:70])
 
 
 def test_steps_are_those_of_the_gradient_step_on_each_batch():
@@ -129,9 +161,20 @@ def test_steps_are_those_of_the_gradient_step_on_each_batch():
 
 def test_the_streamed_readout_is_the_held_one(monkeypatch):
     problem = small(batch=5000, ridge=1e-4, subtract="linear")
-    held = take_steps(problem)
-    monkeypatch.setattr(features, "HELD_ROWS", 10_000)
+    taken = []
+    for name in ("_streamed_fit", "fit_readout"):
+        original = getattr(features, name)
+
+        def noted(*given, name=name, original=original, **named):
+            taken.append(name)
+            return original(*given, **named)
+
+        monkeypatch.setattr(features, name, noted)
     streamed = take_steps(problem)
+    assert taken == ["_streamed_fit"] * 4
+    monkeypatch.setattr(features, "HELD_ROWS", 10_000)
+    held = take_steps(problem)
+    assert taken[4:] == ["fit_readout"] * 4
     for one, other in zip(held.records, streamed.records, strict=True):
         assert one.test_mse == pytest.approx(other.test_mse, rel=1e-9)
         assert one.train_mse == pytest.approx(other.train_mse, rel=1e-9)
@@ -186,6 +229,19 @@ def test_the_linear_part_is_estimated_on_the_training_batch_alone():
     )
 
 
+def test_least_squares_hold_one_matrix(monkeypatch):
+    """Blocks of 32 rows are small beside (d + 1)²; a second such matrix would be seen."""
+    monkeypatch.setattr(stream, "STEP_ROWS", 32)
+    problem = small(dimension=500, batch=1002, subtract="linear")
+    source = draw_source(problem, seed=0, trial=0)
+    tracemalloc.start()
+    found = estimate_low_degree(problem, source.step_blocks(1), 1002)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found.method == "least squares"
+    assert peak < 1.6 * 8 * 501**2
+
+
 def test_adding_a_linear_part_to_the_target_changes_nothing_after_subtraction():
     bare = small(subtract="linear", batch=2000, teacher={"links": ["z**2"]}, steps=1)
     tilted = small(subtract="linear", batch=2000, teacher={"links": ["5*z+z**2+3"]}, steps=1)
@@ -232,9 +288,41 @@ def test_a_killed_run_continues_with_the_same_bits(tmp_path, monkeypatch):
     assert json.dumps(continued.to_dict(neurons=True)) == json.dumps(whole.to_dict(neurons=True))
     with pytest.raises(InvalidInput, match="another problem or seed"):
         take_steps(problem, seed=1, state=state)
+    # The steps' number is no part of a state: more are taken from it, fewer are read off.
+    longer = small(steps=4)
+    more = take_steps(longer, state=state)
+    assert seen == [3, 4]
+    alone = take_steps(longer)
+    assert json.dumps(more.to_dict(neurons=True)) == json.dumps(alone.to_dict(neurons=True))
+    fewer = take_steps(problem, state=state)
+    assert json.dumps(fewer.to_dict(neurons=True)) == json.dumps(whole.to_dict(neurons=True))
     state.write_bytes(b"torn")
     with pytest.raises(InvalidInput, match="cannot be read"):
         take_steps(problem, state=state)
+
+
+def test_the_untrained_network_s_record_is_kept_too(tmp_path, monkeypatch):
+    def dies(*_given, **_named):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "_step", dies)
+    state = tmp_path / "state.npz"
+    with pytest.raises(KeyboardInterrupt):
+        take_steps(small(), state=state)
+    assert len(Saved.load(state, small(), 0, 0).records) == 1
+
+
+def test_a_step_of_size_zero_has_no_direction():
+    """The Gram matrix of zeros has eigenvectors, which are no directions of a change."""
+    zero = matrix_spectrum(np.zeros((30, 20)))
+    assert zero.direction is None
+    assert zero.norm == 0
+    assert matrix_spectrum(np.zeros((20, 30))).direction is None
+    problem = small(dimension=20, width=30, step_size={"learning_rate": 0.0}, steps=1)
+    before, after = take_steps(problem).records
+    assert after.features.overlaps.size == 0
+    assert after.features.exponent is None
+    assert after.test_mse == before.test_mse
 
 
 def test_the_first_step_points_along_the_predicted_direction_and_outside_the_noise():
@@ -343,7 +431,17 @@ def test_a_matrix_of_low_rank_has_that_rank_and_a_tiny_one_no_outliers():
     rng = np.random.default_rng(0)
     low = rng.standard_normal((50, 3)) @ rng.standard_normal((3, 60))
     assert matrix_spectrum(low).spectrum.count == 3
-    assert spectrum(np.array([3.0, 1.0])).count == 0
+    assert spectrum(np.array([3.0, 1.0])).count is None
+    assert spectrum(np.linspace(2, 1, 7)).count is None
+    assert spectrum(np.linspace(2, 1, 8)).count == 0
+
+
+def test_a_gap_low_in_a_short_bulk_is_no_edge():
+    """Twenty values: nine below a gap are no bulk beside eleven above it; three above are."""
+    ragged = np.concatenate([np.linspace(3.0, 2.6, 11), np.linspace(1.2, 1.0, 9)])
+    assert spectrum(ragged).count == 0
+    clear = np.concatenate([np.linspace(3.0, 2.6, 3), np.linspace(1.2, 1.0, 17)])
+    assert spectrum(clear).count == 3
 
 
 @pytest.mark.parametrize(
@@ -352,7 +450,9 @@ def test_a_matrix_of_low_rank_has_that_rank_and_a_tiny_one_no_outliers():
         ({"batch": 0}, "batch=0: must be a whole number of at least 1"),
         ({"dimension": 1}, "2 directions, must be at most dimension=1"),
         ({"batch": 5, "batch_exponent": 1.0}, "must not be given together"),
-        ({"batch": None, "batch_exponent": 9.0}, "gives 2.64e\\+12 samples"),
+        ({"batch": None, "batch_exponent": 9.0}, "gives 10\\^12.42 samples"),
+        ({"batch": None, "batch_exponent": 400.0}, "gives 10\\^552.1 samples"),
+        ({"teacher": {"links": ["z"], "noise": 1e300}}, "noise=1e\\+300: must be at most 1e\\+60"),
         ({"ridge": 1.0, "penalty": 1.0}, "must not be given together"),
         ({"step_size": {"learning_rate": 1.0, "exponent": 0.1}}, "must not be given together"),
         ({"step_size": {"exponent": 7.0}}, "must lie in"),
@@ -370,10 +470,26 @@ def test_bad_problems_are_one_line(fields, message):
 
 
 def test_steps_that_overflow_are_refused():
-    with pytest.raises(InvalidInput, match="step_size"):
-        take_steps(small(step_size={"learning_rate": 1e308}, teacher={"links": ["1e200*z"]}))
+    for rate in (1e308, 1e160, 1e101):
+        with pytest.raises(InvalidInput, match="step_size"):
+            take_steps(small(step_size={"learning_rate": rate}))
+    for links in (["1e160*z"], ["1e200*z", "1e200*z"]):
+        teacher = {"links": links, "combine": "product"}
+        with pytest.raises(InvalidInput, match=r"teacher\.links='1e"):
+            take_steps(small(teacher=teacher))
     with pytest.raises(InvalidInput, match="must be a StepsProblem"):
         take_steps(Problem())
+    with pytest.raises(InvalidInput, match="state=3: must be the path"):
+        take_steps(small(), state=3)
+
+
+def test_the_largest_sizes_that_are_allowed_give_finite_numbers():
+    for fields in (
+        {"teacher": {"links": ["1e58*z"]}},
+        {"teacher": {"links": ["z"], "noise": 1e58}},
+        {"step_size": {"learning_rate": 1e60}},
+    ):
+        json.dumps(take_steps(small(steps=1, **fields)).to_dict(neurons=True), allow_nan=False)
 
 
 def test_a_problem_survives_its_file(tmp_path):

@@ -1,5 +1,6 @@
 """Teachers of several directions: links, Hermite tensors, leaps, the first step's direction."""
 
+import warnings
 from itertools import product
 
 import numpy as np
@@ -8,12 +9,15 @@ import pytest
 from onegrad import (
     InvalidInput,
     MultiIndex,
+    activations,
     first_direction,
     hermite_tensor,
     leap_index,
     register_link,
     staircase,
 )
+from onegrad.giant import links
+from onegrad.giant import teacher as module
 from onegrad.giant.links import get_link
 from onegrad.polynomials import gauss_hermite
 
@@ -52,9 +56,14 @@ def test_kinks_of_formulas_are_found_so_that_expectations_are_exact():
 @pytest.mark.parametrize(
     ("link", "message"),
     [
-        ("1/(z-z)", "is not a finite number"),
+        ("1/(z-z)", "divides by z - z, which is zero near z = -12"),
         ("z**0.5", "is not a finite number"),
-        ("1/z", "is not a finite number"),
+        ("1/z", "divides by z, which is zero near z = 0"),
+        ("1/(z-0.05)", "divides by z - 0.05"),
+        ("1/(z-0.033)", "divides by z - 0.033"),
+        ("1/(z-0.0333)**2", "divides by"),
+        ("(81-z**2)**0.5*z", "is not a finite number at z = -12"),
+        ("1or z", "does not understand"),
         ("log(z)", "does not understand"),
         ("w+1", "does not know 'w'"),
         ("z**z", "as power"),
@@ -80,7 +89,7 @@ def test_callables_are_links_and_nan_is_refused():
     teacher = MultiIndex(links=[cubed, "z"], combine="sum")
     assert teacher.links == ("cubed", "z")
     assert first_direction(teacher) == pytest.approx([3, 1])
-    with pytest.raises(InvalidInput, match="is not a finite number at z = -8"):
+    with pytest.raises(InvalidInput, match="is not a finite number at z = -12"):
         MultiIndex(links=[np.log1p])
     with pytest.raises(InvalidInput, match="values of its shape"):
         register_link("short", lambda z: z[:2])
@@ -88,6 +97,76 @@ def test_callables_are_links_and_nan_is_refused():
         register_link("scalar", lambda z: float(z))
     with pytest.raises(InvalidInput, match="is known already"):
         register_link("tanh", np.tanh)
+    with pytest.raises(InvalidInput, match="pass the text 'tanh'"):
+        MultiIndex(links=[np.tanh])
+    with pytest.raises(InvalidInput, match="complex"):
+        MultiIndex(links=[lambda z: np.sqrt(z + 0j)])
+    for kinks in ((np.nan,), "a", [[0.0]]):
+        with pytest.raises(InvalidInput, match="kinks="):
+            register_link("bent", np.cos, kinks=kinks)
+
+
+def test_two_callables_are_never_the_same_link_by_name():
+    teacher = MultiIndex(links=[lambda z: z, lambda z: z**2], combine="sum")
+    assert len(set(teacher.links)) == 2
+    assert all(name.startswith("link_") for name in teacher.links)
+    assert hermite_tensor(teacher, 2) == pytest.approx(np.diag([0, 2]), abs=1e-9)
+    again = MultiIndex(links=[lambda z: z])
+    assert again.links == teacher.links[:1]  # the same values have the same name
+
+    def powered(power):
+        def shared_name(z):
+            return z**power
+
+        return shared_name
+
+    one = MultiIndex(links=[powered(1)])
+    other = MultiIndex(links=[powered(3)])
+    assert one.links == ("shared_name",)
+    assert other.links != one.links
+    assert other.links[0].startswith("shared_name_")
+    assert first_direction(one) == pytest.approx([1])
+    assert first_direction(other) == pytest.approx([3])
+    with pytest.raises(InvalidInput, match="taken by another function"):
+        register_link("shared_name", powered(2))
+    bent = register_link("bent_once", powered(2), kinks=(0.0,))
+    assert register_link("bent_once", powered(2), kinks=(0.0,)) is bent
+    with pytest.raises(InvalidInput, match="taken by another function"):
+        register_link("bent_once", powered(2))
+
+
+def test_a_callable_that_writes_into_its_argument_spoils_nothing():
+    def doubles_in_place(z):
+        z *= 2
+        return z
+
+    before = links._GRID.copy()
+    assert first_direction(MultiIndex(links=[doubles_in_place])) == pytest.approx([2])
+    assert np.array_equal(links._GRID, before)
+
+
+def test_a_formula_of_a_registered_activation_follows_it(monkeypatch):
+    monkeypatch.setattr(activations, "_REGISTERED", dict(activations._REGISTERED))
+    marks = []
+    for scale in (1.0, 2.0):
+        activations.register_activation(
+            "mine", lambda z, s=scale: s * z, lambda z, s=scale: s + 0 * z
+        )
+        teacher = MultiIndex(links=["mine(z) + z"])
+        assert first_direction(teacher) == pytest.approx([scale + 1])
+        marks.append(links.fingerprint("mine(z) + z"))
+    assert None not in marks
+    assert marks[0] != marks[1]
+    assert links.fingerprint("tanh(z) + z") is None
+    assert links.fingerprint("tanh") is None
+
+
+def test_python_s_notes_on_a_formula_are_not_shown():
+    with warnings.catch_warnings(record=True) as noted:
+        warnings.simplefilter("always")
+        with pytest.raises(InvalidInput):
+            MultiIndex(links=["1or z"])
+    assert noted == []
 
 
 TEACHERS = [
@@ -134,12 +213,81 @@ def test_the_first_direction_is_the_published_sum():
         ({"links": ["z", "He2", "z"], "combine": "staircase"}, 2, [1, 2, 3]),
         ({"links": ["He4/24+He2/2+He1"] * 2}, 2, [1, 2]),  # even in z_1 − z_2
         ({"links": ["5"]}, 0, []),
+        ({"links": ["5", "0"], "combine": "product"}, 0, []),
+        # Sizes do not matter.
+        ({"links": ["1e10*He3"]}, 3, [1]),
+        ({"links": ["1e-8*z"]}, 1, [1]),
+        ({"links": ["1e200*z"]}, 1, [1]),
+        ({"links": ["1e8 + z"]}, 1, [1]),
+        ({"links": ["3e9*z", "7.1e9*z"], "combine": "sum"}, 1, [1]),
+        ({"links": ["1e-9*z", "1e-9*He2"]}, 2, [1, 2]),
+        ({"links": ["1e200*z", "1e200*He2"], "combine": "product"}, 3, [2]),
+        ({"links": ["z**30"]}, 2, [1]),
+        # Nothing is left out: z_1 + z_2 is one direction, the tail of tanh is along its own.
+        ({"links": ["z", "z", "tanh"]}, 1, [1, 2]),
+        ({"links": ["tanh", "5"]}, 1, [1]),
+        # Beyond degree 6 there is more than tensors show.
+        ({"links": ["He7"]}, None, []),
+        ({"links": ["1e8 + He7"]}, None, []),
+        ({"links": ["He15"]}, None, []),
+        ({"links": ["He20"]}, None, []),
+        ({"links": ["He30"]}, None, []),
+        ({"links": ["z", "He7"]}, None, [1]),
+        ({"links": ["He3", "He2", "He2"], "combine": "product"}, None, []),
+        ({"links": ["He2", "He2", "He2"], "combine": "product"}, 6, [3]),
+        ({"links": ["z", "He7"], "combine": "staircase"}, None, [1]),
+        # More links than a dense tensor of degree 6 can have.
+        ({"links": ["z", *["He2"] * 11], "combine": "sum"}, 2, [1, 12]),
+        ({"links": ["z"] * 12, "combine": "sum"}, 1, [1]),
+        ({"links": ["He6", *["z"] * 11], "combine": "sum"}, 6, [1, 2]),
+        ({"links": ["z"] * 12, "combine": "product"}, None, []),
+        ({"links": ["z"] * 12, "combine": "staircase"}, None, [1, 2, 3, 4, 5]),
     ],
 )
 def test_leap_indices_of_known_targets(fields, index, dimensions):
     teacher = MultiIndex(**fields)
     assert leap_index(teacher) == index
     assert [basis.shape[1] for basis in staircase(teacher).subspaces] == dimensions
+
+
+def test_a_link_without_linear_part_has_no_first_direction_at_any_size():
+    for link in ("He30", "He20", "z**30", "1e10*He3", "5e12"):
+        assert first_direction(MultiIndex(links=[link])) == pytest.approx([0], abs=0)
+    assert first_direction(MultiIndex(links=["1e-8*z"])) == pytest.approx([1e-8])
+    assert first_direction(MultiIndex(links=["1e160*z"])) == pytest.approx([1e160])
+
+
+def test_many_links_of_a_sum_climb_as_dense_tensors_do(monkeypatch):
+    teacher = MultiIndex(links=["z+z**2", "z-z**2", "He2", "He4+He3", "tanh"], combine="sum")
+    dense = staircase(teacher)
+    monkeypatch.setattr(module, "MOST_ENTRIES", 4)
+    sparse = staircase(teacher)
+    assert (sparse.leaps, sparse.degree, sparse.complete) == (dense.leaps, 6, True)
+    for one, other in zip(sparse.subspaces, dense.subspaces, strict=True):
+        assert one @ one.T == pytest.approx(other @ other.T, abs=1e-9)
+        assert one.T @ one == pytest.approx(np.eye(one.shape[1]), abs=1e-14)
+
+
+def test_the_degree_that_was_looked_at_is_said():
+    many = staircase(MultiIndex(links=["z"] * 12, combine="product"))
+    assert many.degree == 5
+    assert not many.complete
+    assert staircase(MultiIndex(links=["He7"]), degree=7).index == 7
+
+
+@pytest.mark.parametrize("degree", [2.5, 0, 20, True, None])
+def test_bad_degrees_are_one_line(degree):
+    with pytest.raises(InvalidInput, match="degree="):
+        leap_index(MultiIndex(), degree=degree)
+
+
+def test_coefficients_that_overflow_are_refused():
+    for combine in ("product", "staircase"):
+        teacher = MultiIndex(links=["1e200*z", "1e200*z"], combine=combine)
+        with pytest.raises(InvalidInput, match="Hermite coefficients are not finite"):
+            hermite_tensor(teacher, 2)
+    with pytest.raises(InvalidInput, match="Hermite coefficients are not finite"):
+        staircase(MultiIndex(links=["1e200*z", "1e200*z"], combine="staircase"))
 
 
 def test_the_leap_index_does_not_depend_on_the_basis():
@@ -157,6 +305,17 @@ def test_directions_are_orthonormal_and_the_labels_follow():
     noisy = drawn.labels(projections, np.random.default_rng(2))
     spread = np.std(noisy - teacher.value(projections))
     assert spread == pytest.approx(0.5, rel=4 / np.sqrt(2 * 4000))
+
+
+def test_a_tensor_of_high_degree_is_symmetric_and_takes_no_factorial_of_time():
+    """12! permutations of one entry would take minutes."""
+    tensor = hermite_tensor(MultiIndex(links=["z+1", "z**11"], combine="product"), 12)
+    assert tensor.shape == (2,) * 12
+    value = tensor[(0,) + (1,) * 11]
+    assert value == pytest.approx(39916800)  # E[z H_1] E[z¹¹ H_11] = 11!
+    assert np.count_nonzero(tensor) == 12
+    assert tensor[(1,) * 11 + (0,)] == value
+    assert np.array_equal(tensor, np.moveaxis(tensor, 0, 7))
 
 
 def test_tensors_have_a_largest_degree():

@@ -1,17 +1,19 @@
 """The panels of giant steps: published settings, tables, pictures, and runs that survive a kill."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from onegrad import InvalidInput, take_steps
+from onegrad import InvalidInput, StepsProblem, take_steps
 from onegrad.figures import steps_runs
 from onegrad.figures.registry import chosen_panels
 from onegrad.figures.reproduce import plan_reproduction, reproduce
 from onegrad.figures.steps_panels import STEPS_PANELS, STEPS_STUDIES
 from onegrad.figures.tables import COLUMNS
+from onegrad.giant import saved
 
 GIANT = ["G1", "G2", "G3", "G4", "G5"]
 
@@ -108,9 +110,83 @@ def test_a_reproduction_that_was_killed_takes_only_what_is_missing(tiny_steps, t
     assert seen == [(1, 1)]
 
 
-def test_a_spoilt_run_is_named(tiny_steps, tmp_path):
-    task = plan_reproduction(["G4"], out=tmp_path)
-    reproduce(task)
-    task.steps.runs[0].path.write_text("{}")
+def _without(path):
+    def spoil(found):
+        *outer, last = path
+        for part in outer:
+            found = found[part]
+        del found[last]
+
+    return spoil
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        _without(["digest"]),
+        _without(["trial"]),
+        _without(["noise_radius"]),
+        _without(["first_direction"]),
+        _without(["steps"]),
+        _without(["steps", 1]),
+        _without(["steps", 1, "test_mse"]),
+        _without(["steps", 1, "features", "observed"]),
+        _without(["steps", 1, "gradient"]),
+        _without(["steps", 1, "weights", "overlaps", 3]),
+        lambda found: found.update(first_direction=["1", "2"]),
+        lambda found: found["steps"][1].update(gradient=None),
+        lambda found: found.update(steps=3),
+        lambda found: found.clear(),
+    ],
+)
+def test_a_spoilt_run_is_named(tiny_steps, tmp_path, spoil):
+    task = plan_reproduction(["G1"], out=tmp_path)
+    steps_runs.run_steps(task.steps)
+    assert task.steps.of("one line")
+    path = task.steps.runs[1].path
+    found = json.loads(path.read_text("utf-8"))
+    spoil(found)
+    path.write_text(json.dumps(found))
     with pytest.raises(InvalidInput, match="remove it and start again"):
-        reproduce(plan_reproduction(["G4"], out=tmp_path))
+        task.steps.of("one line")
+
+
+@pytest.mark.parametrize("text", ["", "[]", "null", "{", '"x"'])
+def test_a_torn_file_is_named(tiny_steps, tmp_path, text):
+    task = plan_reproduction(["G1"], out=tmp_path)
+    steps_runs.run_steps(task.steps)
+    task.steps.runs[0].path.write_text(text)
+    with pytest.raises(InvalidInput, match="remove it and start again"):
+        reproduce(plan_reproduction(["G1"], out=tmp_path))
+
+
+def test_files_of_other_contents_have_other_names(tiny_steps, tmp_path, monkeypatch):
+    def names():
+        return [run.path.name for run in plan_reproduction(["G1"], out=tmp_path).steps.runs]
+
+    before = names()
+    assert names() == before
+    monkeypatch.setattr(saved, "FORMAT", -1)
+    assert not set(names()) & set(before)
+
+
+@pytest.mark.parametrize("fields", [{"neurons": False}, {"quick_fields": {"steps": 3}}])
+def test_what_is_stored_is_part_of_a_file_s_name(tiny_steps, tmp_path, monkeypatch, fields):
+    before = {run.path.name for run in plan_reproduction(["G1"], out=tmp_path).steps.runs}
+    study = STEPS_STUDIES["one line"]
+    if "quick_fields" in fields:
+        fields = {"quick_fields": study.quick_fields | fields["quick_fields"]}
+    monkeypatch.setitem(STEPS_STUDIES, "one line", replace(study, **fields))
+    after = {run.path.name for run in plan_reproduction(["G1"], out=tmp_path).steps.runs}
+    assert not before & after
+
+
+def test_the_linear_part_of_a_batch_is_counted_once():
+    fields = {"dimension": 100, "width": 10, "batch": 1000, "steps": 2}
+    plain = steps_runs.work(StepsProblem(**fields))
+    linear = steps_runs.work(StepsProblem(**fields, subtract="linear"))
+    assert linear - plain == pytest.approx(100**2 * 2 * 1000)
+    fresh = {**fields, "readout": "fresh", "samples": 500}
+    plain = steps_runs.work(StepsProblem(**fresh))
+    linear = steps_runs.work(StepsProblem(**fresh, subtract="linear"))
+    assert linear - plain == pytest.approx(100**2 * (2 * 1000 + 500))

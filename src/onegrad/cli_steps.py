@@ -87,7 +87,8 @@ def _problem_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option(
     "--state",
     metavar="FILE.npz",
-    help="Keep the run's state there after every step; a killed run continues from it.",
+    help="Keep the run's state there after every step; a killed run, or one of more --steps, "
+    "continues from it.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--neurons", is_flag=True, help="With --json: every neuron's overlaps too.")
@@ -153,11 +154,13 @@ def _print(result: StepsResult) -> None:
 
     problem, rank = result.problem, result.problem.teacher.rank
     direction = ", ".join(f"{v:.3g}" for v in result.first_direction)
+    found = result.leap_index
+    leap = f"none up to degree {result.leap_degree}" if found is None else str(found)
     shown = Table(
         caption=f"d = {problem.dimension}, p = {problem.width}, N = {problem.batch_size}, "
         f"{problem.activation}; teacher {' | '.join(problem.teacher.links)} "
-        f"({problem.teacher.combine}): first direction ({direction}), leap index "
-        f"{result.leap_index}; noise radius {result.noise_radius:.3f}; seed {result.seed}, trial "
+        f"({problem.teacher.combine}): first direction ({direction}), leap index {leap}; "
+        f"noise radius {result.noise_radius:.3f}; seed {result.seed}, trial "
         f"{result.trial}. Angles are medians in degrees to the first direction's line; rank: "
         "singular values of the weight change outside its bulk; spikes: of the features, outside "
         "theirs. --json has the rest.",
@@ -177,8 +180,8 @@ def _print(result: StepsResult) -> None:
             _degrees(record.weights.angle),
             "" if gradient is None else f"{100 * gradient.outside:.1f} %",
             " ".join(f"{value:.3f}" for value in record.weights.strength),
-            "" if change is None else str(change.rank),
-            str(spikes.observed),
+            "" if change is None else _count(change.rank),
+            _count(spikes.observed),
             "" if spikes.predicted is None or change is None else str(len(spikes.predicted)),
         )
     print_rich(shown)
@@ -186,3 +189,11 @@ def _print(result: StepsResult) -> None:
 
 def _degrees(angle: float | None) -> str:
     return "" if angle is None else f"{angle:.1f}°"
+
+
+def _count(outliers: int | None) -> str:
+    from onegrad.giant.spectra import MOST_OUTLIERS
+
+    if outliers is None:
+        return "–"
+    return f"≥ {outliers}" if outliers == MOST_OUTLIERS else str(outliers)

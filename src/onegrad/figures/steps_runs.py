@@ -17,6 +17,7 @@ from onegrad.giant.problem import StepsProblem
 from onegrad.giant.saved import run_key
 from onegrad.giant.steps import steps_bytes, take_steps
 from onegrad.resources import require_memory, run_jobs
+from onegrad.store import digest
 from onegrad.validation import InvalidInput
 
 STORE = "steps"  # the folder of runs inside the output folder
@@ -59,7 +60,8 @@ def plan_steps(
         study = STEPS_STUDIES[name]
         for coordinates, problem in study.settings(scale):
             for trial in range(study.count(scale)):
-                path = directory / STORE / f"{run_key(problem, seed, trial)[:32]}.json"
+                key = digest([run_key(problem, seed, trial), problem.steps, study.neurons])
+                path = directory / STORE / f"{key[:32]}.json"
                 runs.append(Run(name, coordinates, problem, seed, trial, path))
     return StepsPlan(tuple(runs))
 
@@ -98,13 +100,44 @@ def _take(run: Run) -> None:
 def _read(run: Run) -> dict[str, Any]:
     try:
         found: dict[str, Any] = json.loads(run.path.read_text("utf-8"))
-        if found["digest"] != run.problem.digest:
-            raise ValueError("another problem")
+        _require_whole(run, found)
     except (OSError, ValueError, KeyError, TypeError):
         raise InvalidInput(
             f"file={str(run.path)!r}: is not the result of its run; remove it and start again"
         ) from None
     return found
+
+
+def _require_whole(run: Run, found: dict[str, Any]) -> None:
+    """Raise ValueError, KeyError or TypeError unless all that tables read is there."""
+    if found["digest"] != run.problem.digest or found["trial"] != run.trial:
+        raise ValueError("another run")
+    rank, width = run.problem.teacher.rank, run.problem.width
+    _require_numbers([found["noise_radius"]], 1)
+    _require_numbers(found["first_direction"], rank)
+    if [step["step"] for step in found["steps"]] != list(range(run.problem.steps + 1)):
+        raise ValueError("steps are missing")
+    for step in found["steps"]:
+        spikes = step["features"]
+        _require_numbers([step["test_mse"], spikes["edge"]], 2)
+        _require_numbers(spikes["singular_values"], len(spikes["singular_values"]))
+        for overlaps in spikes["overlaps"]:
+            _require_numbers(overlaps, len(overlaps))
+        _ = spikes["observed"], spikes["predicted"]
+        for name in ("gradient", "weights") if step["step"] else ("weights",):
+            rows = step[name]
+            _ = rows["median_angle"]
+            _require_numbers([rows["outside_fraction"], *rows["overlap"]], 1 + rank)
+            if STEPS_STUDIES[run.study].neurons:
+                if len(rows["overlaps"]) != width:
+                    raise ValueError("neurons are missing")
+                for row in rows["overlaps"]:
+                    _require_numbers(row, rank)
+
+
+def _require_numbers(values: Any, count: int) -> None:
+    if len(values) != count or not all(isinstance(v, int | float) for v in values):
+        raise ValueError(f"must be {count} numbers")
 
 
 def work(problem: StepsProblem, rates: Rates | None = None) -> float:
@@ -115,11 +148,13 @@ def work(problem: StepsProblem, rates: Rates | None = None) -> float:
     side, records = min(p, d), steps + 1
     products = steps * (4.0 * p * d * batch + 4.0 * p * d * side)
     products += records * (2.0 * p * d * (readout + test) + 1.0 * p * p * readout)
-    products += linear * 2.0 * d * d * (steps * batch + records * readout)
+    # The linear part is found once for every batch; a fresh readout has one of its own.
+    estimated = linear * (steps * batch + (readout if problem.readout == "fresh" else 0))
+    products += 1.0 * d * d * estimated
     reductions = records * 4 / 3 * p**3 + 2 * steps * 4 / 3 * side**3
     if rates is None:
         return products + 4 * reductions
-    drawn = d * ((1 + linear) * (steps * batch + records * readout) + records * test)
+    drawn = d * (steps * batch + records * (readout + test) + estimated)
     elements = 2.0 * p * (2 * steps * batch + records * (readout + test))
     return (
         products / rates.product

@@ -156,7 +156,7 @@ def _feature_spectrum(sums: FeatureSums, *, compared: bool) -> FeatureSpectrum:
     gram = sums.gram - np.outer(mean, mean)
     values, vectors = gram_spectrum(gram, vectors=min(width, 12))
     found = spectrum(values / np.sqrt(width))
-    shown = min(max(found.count, 2), vectors.shape[1]) if compared else 0
+    shown = min(max(found.count or 0, 2), vectors.shape[1]) if compared else 0
     means = sums.power_sums[0] / count
     squares = sums.power_sums[1] - count * means**2
     centred = sums.powers - np.outer(sums.features, means)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from functools import cached_property
-from math import sqrt
+from math import log, sqrt
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -115,11 +115,11 @@ class StepsProblem(Value):
                 )
         self.teacher.check_dimension(self.dimension)
         if self.batch_exponent is not None:
-            size = float(self.dimension) ** self.batch_exponent
-            if size > LARGEST_BATCH:
+            size = self.batch_exponent * log(self.dimension)  # its logarithm: d^κ may overflow
+            if size > log(LARGEST_BATCH):
                 raise ValueError(
-                    f"batch_exponent={self.batch_exponent}: gives {size:.3g} samples, at most "
-                    f"{LARGEST_BATCH:.0e} are allowed; lower it"
+                    f"batch_exponent={self.batch_exponent}: gives 10^{size / log(10):.4g} samples, "
+                    f"at most {LARGEST_BATCH:.0e} are allowed; lower it"
                 )
         if self.samples is not None and self.readout == "same":
             raise ValueError(

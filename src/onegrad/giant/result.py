@@ -44,9 +44,12 @@ class Alignment:
 
 @dataclass(frozen=True)
 class Singular:
-    """Singular values outside the bulk (`rank` of them), the leading ones, edge, stable rank."""
+    """Singular values outside the bulk (`rank` of them), the leading ones, edge, stable rank.
 
-    rank: int
+    A `rank` of 12 means at least so many, None that there are too few values for a bulk.
+    """
+
+    rank: int | None
     values: Floats
     edge: float
     stable_rank: float
@@ -71,7 +74,7 @@ class Features:
 
     exponent: float | None
     predicted: tuple[int, ...] | None
-    observed: int
+    observed: int | None
     values: Floats
     edge: float
     overlaps: Floats
@@ -125,14 +128,19 @@ class StepRecord:
 
 @dataclass(frozen=True)
 class StepsResult:
-    """Everything that a run found, step by step."""
+    """Everything that a run found, step by step.
+
+    `leap_index` is None where the teacher depends on directions that its Hermite tensors up to
+    `leap_degree` do not show; `stairs` are the dimensions that were climbed.
+    """
 
     problem: StepsProblem
     seed: int
     trial: int
     noise_radius: float
     first_direction: Floats
-    leap_index: int
+    leap_index: int | None
+    leap_degree: int
     stairs: tuple[int, ...]
     records: tuple[StepRecord, ...]
 
@@ -146,6 +154,7 @@ class StepsResult:
             "noise_radius": self.noise_radius,
             "first_direction": self.first_direction.tolist(),
             "leap_index": self.leap_index,
+            "leap_degree": self.leap_degree,
             "stairs": list(self.stairs),
             "steps": [record.to_dict(neurons=neurons) for record in self.records],
         }

@@ -22,12 +22,18 @@ from onegrad.randomness import NUMERICS
 from onegrad.store import digest
 from onegrad.validation import InvalidInput
 
+FORMAT = 2  # of a state and of a stored result: what is written differently is not read
+
 
 def run_key(problem: StepsProblem, seed: int, trial: int) -> str:
-    """Return a digest of all that determines a run's numbers."""
+    """Return a digest of all that determines a run's numbers, step by step.
+
+    The number of steps is no part of it: a run of more steps begins with the same ones.
+    """
     functions = [fingerprint(name) for name in problem.teacher.links]
     functions.append(activations.fingerprint(problem.activation))
-    return digest([problem.digest, seed, trial, NUMERICS, functions])
+    fields = {name: value for name, value in problem.to_dict().items() if name != "steps"}
+    return digest([FORMAT, fields, seed, trial, NUMERICS, functions])
 
 
 @dataclass(frozen=True)
@@ -74,6 +80,8 @@ class Saved:
                 f"state={str(path)!r}: belongs to another problem or seed; remove it, or name "
                 "another file"
             )
+        if first.shape != (problem.width, problem.dimension) or not records:
+            raise InvalidInput(f"state={str(path)!r}: is not whole; remove it")
         return cls(first, tuple(records))
 
 

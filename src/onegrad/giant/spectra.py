@@ -15,6 +15,8 @@ from onegrad.expectations import hermite_coefficients
 LEADING = 40  # singular values that are kept
 MOST_OUTLIERS = 12
 FITTED, FEWEST_FITTED = 20, 6  # bulk values below a candidate that its edge is fitted to
+FEWEST_VALUES = 8
+BULK_SHARE = 2  # bulk values that every outlier needs: a gap in a short ragged bulk is none
 MARGIN = 5.0  # edge units: Tracy and Widom's law exceeds 5 once in 10⁵ times
 RESOLUTION = 1e-7  # of the largest value: smaller ones are lost in the Gram matrix
 LARGEST_BAND = 8  # of a prediction: towards a = ½ the count has no bound
@@ -22,16 +24,15 @@ LARGEST_BAND = 8  # of a prediction: towards a = ½ the count has no bound
 
 @dataclass(frozen=True)
 class Spectrum:
-    """Leading singular values, the bulk's upper edge, and how many values stand out of it."""
+    """Leading singular values, the bulk's upper edge, and how many values stand out of it.
+
+    A `count` of MOST_OUTLIERS means at least so many; None where fewer than FEWEST_VALUES values
+    show no bulk.
+    """
 
     values: Floats
     edge: float
-    count: int
-
-    @property
-    def outliers(self) -> Floats:
-        """The singular values outside the bulk, largest first."""
-        return self.values[: self.count]
+    count: int | None
 
 
 def spectrum(values: Floats) -> Spectrum:
@@ -42,14 +43,16 @@ def spectrum(values: Floats) -> Spectrum:
     it exceeds E by more than MARGIN·c. The count is that of the lowest candidate outside.
     """
     held = np.asarray(values, dtype=float)
-    for count in range(min(MOST_OUTLIERS, len(held) - FEWEST_FITTED - 1), -1, -1):
+    if len(held) < FEWEST_VALUES:
+        return Spectrum(held, float(held[0]) if len(held) else 0.0, None)
+    most = min(MOST_OUTLIERS, len(held) - FEWEST_FITTED - 1, len(held) // (1 + BULK_SHARE))
+    for count in range(most, 0, -1):
         edge, unit = _fitted_edge(held[count:])
         limit = edge + MARGIN * unit
-        if count == 0:
-            return Spectrum(held, limit, 0)
         if held[count - 1] > limit + RESOLUTION * held[0]:
             return Spectrum(held, limit, count)
-    return Spectrum(held, float(held[0]) if len(held) else 0.0, 0)
+    edge, unit = _fitted_edge(held)
+    return Spectrum(held, edge + MARGIN * unit, 0)
 
 
 def _fitted_edge(bulk: Floats) -> tuple[float, float]:
@@ -74,12 +77,12 @@ def gram_spectrum(gram: Floats, *, vectors: int = 0) -> tuple[Floats, Floats]:
 class MatrixSpectrum:
     """Singular values of a matrix: those outside the bulk make its `rank`; ‖·‖_F²/‖·‖² beside it.
 
-    `direction` is the leading right singular vector.
+    `direction` is the leading right singular vector, None for a matrix of zeros.
     """
 
     spectrum: Spectrum
     frobenius: float
-    direction: Floats
+    direction: Floats | None
 
     @property
     def norm(self) -> float:
@@ -101,10 +104,10 @@ def matrix_spectrum(matrix: Floats) -> MatrixSpectrum:
     size = float(np.max(np.abs(matrix))) or 1.0  # so that no square overflows or vanishes
     scaled = matrix / size
     values, vectors = gram_spectrum(scaled.T @ scaled if tall else scaled @ scaled.T, vectors=1)
-    direction = vectors[:, 0] if tall else scaled.T @ vectors[:, 0]
-    length = float(np.linalg.norm(direction))
-    if length > 0:
-        direction = direction / length
+    direction = None
+    if values[0] > 0:
+        direction = vectors[:, 0] if tall else scaled.T @ vectors[:, 0]
+        direction = direction / float(np.linalg.norm(direction))
         # A singular vector has no sign: ours has its largest entry above zero.
         direction = direction * np.sign(direction[np.argmax(np.abs(direction))])
     return MatrixSpectrum(spectrum(size * values), size * float(np.linalg.norm(scaled)), direction)

@@ -24,6 +24,7 @@ from onegrad.giant.stream import (
     Source,
     draw_layers,
     draw_source,
+    uses_least_squares,
 )
 from onegrad.giant.teacher import first_direction, staircase
 from onegrad.network import STEP_ROWS, Layers, streamed_direction
@@ -31,6 +32,7 @@ from onegrad.resources import INTERPRETER_BYTES, require_memory
 from onegrad.validation import InvalidInput, shown, whole_number
 
 Progress = Callable[[int, int], None]
+LARGEST_WEIGHT = 1e100  # squares of sums of squares must not overflow
 
 
 def take_steps(
@@ -45,13 +47,16 @@ def take_steps(
 
     G as in `descent_direction`, F ← F + ηG; after every step, and before the first, a ridge readout
     on the problem's batch, test error and spectra. The run depends on (problem, seed, trial) alone.
-    `state` names a file that is renewed after every step: a killed run continues from it, with
-    the same bits. `progress(done, total)` is called after every record.
+    `state` names a file that is renewed after every record: a killed run continues from it, with
+    the same bits, and so does one of more steps. `progress(done, total)` is called after every
+    record.
     """
     if not isinstance(problem, StepsProblem):
         raise InvalidInput(f"problem={shown(problem)}: must be a StepsProblem; make one")
     whole_number("seed", seed, least=0)
     whole_number("trial", trial, least=0)
+    if state is not None and not isinstance(state, str | Path):
+        raise InvalidInput(f"state={shown(state)}: must be the path of a file; correct it")
     require_memory(steps_bytes(problem), workers=1)
     # Overflow is not hidden: what it would spoil is checked.
     with threadpool_limits(limits=1), np.errstate(over="ignore", invalid="ignore"):
@@ -59,14 +64,18 @@ def take_steps(
 
 
 def steps_bytes(problem: StepsProblem) -> float:
-    """Return about how many bytes a run holds at its peak: O(p d + p² + a block)."""
+    """Return about how many bytes a run holds at its peak: O(p d + p² + a block).
+
+    Least squares of the labels' linear part add one matrix of d + 1 rows.
+    """
     d, p = problem.dimension, problem.width
     rows = min(STEP_ROWS, problem.batch_size)
     held = min(problem.readout_size, max(p, 4096)) if problem.readout_size <= max(p, 4096) else 0
     side = min(p, d)
-    gram = (d + 1) ** 2 if problem.subtract == "linear" else 0
+    largest = max(problem.batch_size, problem.readout_size)
+    gram = (d + 1) ** 2 if uses_least_squares(problem, largest) else 0
     matrices = 4 * p * d + 4 * p * p + 2 * side * side + gram
-    return INTERPRETER_BYTES + 8.0 * (matrices + rows * (2 * d + 5 * p) + 2 * held * p)
+    return INTERPRETER_BYTES + 8.0 * (matrices + rows * (3 * d + 5 * p) + 2 * held * p)
 
 
 def _run(
@@ -79,8 +88,14 @@ def _run(
     first = layers.first if saved is None else saved.first
     records = [] if saved is None else list(saved.records)
     total = problem.steps + 1
+
+    def keep() -> None:
+        if state is not None:
+            Saved(first, tuple(records)).write(state, problem, seed, trial)
+
     if not records:
         records.append(_record(source, layers, layers.first, None, low=parts.of_readout(0)))
+        keep()
     while len(records) <= problem.steps:
         if progress is not None:
             progress(len(records), total)
@@ -89,8 +104,7 @@ def _run(
         taken = _step(source, now, step, low=parts.of_step(step))
         first = taken.first
         records.append(_record(source, layers, first, taken, low=parts.of_readout(step)))
-        if state is not None:
-            Saved(first, tuple(records)).write(state, problem, seed, trial)
+        keep()
     if progress is not None:
         progress(total, total)
     return StepsResult(
@@ -100,8 +114,9 @@ def _run(
         noise_radius(problem),
         first_direction(problem.teacher),
         climb.index,
+        climb.degree,
         tuple(basis.shape[1] for basis in climb.subspaces),
-        tuple(records),
+        tuple(records[:total]),
     )
 
 
@@ -143,14 +158,18 @@ def _with_preactivations(
 
 
 def _require_finite(matrix: Floats) -> None:
-    if not np.isfinite(np.sum(matrix)):
-        raise InvalidInput("step_size: the first layer after the step is not finite; lower it")
+    largest = max(float(np.max(matrix)), -float(np.min(matrix)))
+    if not largest <= LARGEST_WEIGHT:  # nan is not either
+        raise InvalidInput(
+            f"step_size: the first layer after the step holds {largest:.3g}, must be at most "
+            f"{LARGEST_WEIGHT:g}; lower it"
+        )
 
 
 def noise_radius(problem: StepsProblem) -> float:
-    """Return √(2r/d): the part of a random unit vector in the teacher's span is shorter.
+    """Return √(2r/d): most random unit vectors have a shorter part in the teacher's span.
 
-    For two directions this is the published 2/√d.
+    For two directions this is the published 2/√d, and 1 − e^{−2} = 86 % of them do.
     """
     return float(np.sqrt(2 * problem.teacher.rank / problem.dimension))
 
@@ -188,6 +207,8 @@ def _record(
         direction=None if change is None else change.direction,
     )
     test_mse, stderr = measure_test(problem, first, source.test_blocks(), fit)
+    if not np.all(np.isfinite([fit.train_mse, test_mse])) or np.isinf(stderr):
+        raise InvalidInput(f"step_size: the errors after step {step} are not finite; lower it")
     return StepRecord(
         step,
         None if taken is None else taken.learning_rate,

@@ -6,20 +6,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg.blas import dsyrk
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from onegrad.arrays import Floats
 from onegrad.giant.problem import StepsProblem
 from onegrad.giant.teacher import DrawnTeacher
 from onegrad.network import STEP_ROWS, Layers, second_layer
 from onegrad.randomness import Stream, Streams
+from onegrad.validation import InvalidInput
 
 
 @dataclass(frozen=True)
 class Block:
-    """Up to STEP_ROWS inputs with their projections on the teacher's directions and labels."""
+    """Up to STEP_ROWS inputs with their labels."""
 
     inputs: Floats
-    projections: Floats
     labels: Floats
 
 
@@ -56,7 +58,7 @@ class Source:
             rows = min(STEP_ROWS, size - start)
             inputs = rng.standard_normal((rows, self.problem.dimension))
             projections = inputs @ self.teacher.directions
-            yield Block(inputs, projections, self.teacher.labels(projections, noise))
+            yield Block(inputs, self.teacher.labels(projections, noise))
 
 
 def draw_source(problem: StepsProblem, *, seed: int, trial: int) -> Source:
@@ -126,18 +128,30 @@ def estimate_low_degree(problem: StepsProblem, blocks: Iterator[Block], size: in
         return LowDegree("none")
     if problem.subtract == "mean":
         return LowDegree("mean", sum(float(b.labels.sum()) for b in blocks) / size)
-    n = problem.dimension
-    squares = size >= 2 * (n + 1)
-    gram, right = np.zeros((n + 1, n + 1)), np.zeros(n + 1)
+    right = np.zeros(problem.dimension + 1)
+    if not uses_least_squares(problem, size):
+        sums = np.zeros(problem.dimension)
+        for block in blocks:
+            right += _with_one(block.inputs).T @ block.labels
+            sums += block.inputs.sum(axis=0)
+        mean = right / size
+        return LowDegree("moments", float(mean[0]), mean[1:] - mean[0] * sums / size)
+    gram = np.zeros((len(right), len(right)), order="F")  # the only matrix: summed, then factored
     for block in blocks:
-        inputs = np.concatenate([np.ones((len(block.inputs), 1)), block.inputs], axis=1)
+        inputs = _with_one(block.inputs)
         right += inputs.T @ block.labels
-        if squares:
-            gram += inputs.T @ inputs
-        else:
-            gram[0] += inputs.sum(axis=0)
-    if squares:
-        found = np.linalg.solve(gram, right)
-        return LowDegree("least squares", float(found[0]), found[1:])
-    mean = right / size
-    return LowDegree("moments", float(mean[0]), mean[1:] - mean[0] * gram[0, 1:] / size)
+        gram = dsyrk(1.0, inputs.T, beta=1.0, c=gram, lower=1, overwrite_c=1)
+    factor, info = dpotrf(gram, lower=1, clean=0, overwrite_a=1)
+    if info != 0:
+        raise InvalidInput("subtract='linear': the batch's inputs are singular; raise batch")
+    found, _ = dpotrs(factor, right, lower=1)
+    return LowDegree("least squares", float(found[0]), found[1:])
+
+
+def uses_least_squares(problem: StepsProblem, size: int) -> bool:
+    """Return whether a batch of this size is large enough for least squares on (1, x)."""
+    return problem.subtract == "linear" and size >= 2 * (problem.dimension + 1)
+
+
+def _with_one(inputs: Floats) -> Floats:
+    return np.concatenate([np.ones((len(inputs), 1)), inputs], axis=1)
