@@ -13,8 +13,8 @@ from scipy.linalg.lapack import dpotrf, dpotrs, spotrf
 from onegrad.arrays import Floats
 from onegrad.validation import InvalidInput
 
-# Refinement ends with a change this small beside the solution: what is left is smaller still. A
-# round that gains less than a factor of ten says that double precision should factor instead.
+# Refinement ends when the next change would be this small beside the solution. A round that gains
+# less than a factor of ten says that double precision should factor instead.
 LAST_CHANGE, LEAST_GAIN = 1e-8, 0.1
 
 
@@ -86,7 +86,9 @@ def _solve_refined(features: Floats, rows: Floats, shift: float, right: Floats) 
         if not size <= LEAST_GAIN * last:
             return None
         solution += change
-        if size <= LAST_CHANGE * float(np.linalg.norm(solution)):
+        # Errors shrink by one factor a round: what is left is about what the next would change.
+        left = size if last == np.inf else size * size / last
+        if left <= LAST_CHANGE * float(np.linalg.norm(solution)):
             return solution[:, None]
         residual, last = right - rows @ (rows.T @ solution) - shift * solution, size
 
