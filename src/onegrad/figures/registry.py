@@ -232,9 +232,9 @@ PANELS: dict[str, Panel] = {
             "size",
             "Gap between network and Hermite model against n, by theory; β = 0.74, α = ½, "
             "k = m = n, teacher along the spikes.",
-            "The theorem's degree 3 closes the gap as n grows; that of degree 1 falls far more slowly "
-            "and stays a hundred times larger at n = 4000. Degree 2 is degree 3 here: ReLU has no "
-            "third coefficient.",
+            "The theorem's degree 3 closes the gap as n grows; that of degree 1 falls far more "
+            "slowly and stays a hundred times larger at n = 4000. Degree 2 is degree 3 here: ReLU "
+            "has no third coefficient.",
             Axis("dimension", "n", "dimension n", log=True),
             metric="gap",
             kind="gaps",
