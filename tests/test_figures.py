@@ -178,7 +178,7 @@ def test_fits_compare_theory_with_networks_trained_once(tiny, tmp_path):
     assert set(table[table["model"] == "network_theory"]["y"]) == {1, 2}
     about = json.loads((tmp_path / "R1.json").read_text("utf-8"))
     names = [d["name"] for d in about["deviations"]]
-    assert names[:2] == [f"theory on {n} Gaussians per class" for n in (1, 2)]
+    assert names[:2] == [f"theory on {n} per class" for n in ("1 Gaussian", "2 Gaussians")]
     assert "theory on 2 Gaussians per class: 5,9, tanh" in names
     rates = pd.read_csv(tmp_path / "7b.csv")
     assert sorted(set(rates["x"].round(9))) == [0.0, 0.5]  # log η/log n

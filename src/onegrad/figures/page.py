@@ -19,6 +19,7 @@ h1, h2 { line-height: 1.2; } section { border-top: 1px solid #ccc; margin-top: 2
 img { max-width: 100%; height: auto; } code { background: #f2f2f2; padding: 0.1em 0.3em; }
 table { border-collapse: collapse; font-size: 0.92rem; } td, th { padding: 0.2rem 0.8rem 0.2rem 0;
   text-align: left; vertical-align: top; } .ours { color: #0072B2; font-size: 0.8em; }
+td:nth-child(n+4), th:nth-child(n+4) { white-space: nowrap; }
 .small { font-size: 0.85rem; color: #555; }
 """
 

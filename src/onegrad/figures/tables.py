@@ -185,7 +185,10 @@ def _fit_deviations(panel: Panel, table: pd.DataFrame) -> list[Deviation]:
     lines = theory.merge(real, on=where, suffixes=("_theory", ""))
     lines["gap"] = lines["value_theory"] / lines["value"] - 1
     lines["stderr"] = np.hypot(lines["stderr_theory"], lines["stderr"]) / lines["value"]
-    by_fit = [(f"theory on {y:g} Gaussians per class", group) for y, group in lines.groupby("y")]
+    by_fit = [
+        (f"theory on {y:g} Gaussian{'s' if y != 1 else ''} per class", lines[lines["y"] == y])
+        for y in np.sort(lines["y"].unique())
+    ]
     groups = [name for name in where if name != "x"]
     last, finest = by_fit[-1]
     parts = [
