@@ -13,12 +13,25 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 import pytest
 
-from onegrad import Component, MixtureSource, Problem
+from onegrad import Component, MixtureSource, Problem, StepsProblem
 
 
 def small(**changes):
     """Return a problem of dimension 40 that runs in milliseconds."""
     return Problem(dimension=40, samples=50, network={"width": 30}).replace(**changes)
+
+
+def small_steps(**changes):
+    """Return a problem of giant steps that runs in milliseconds."""
+    fields = {
+        "dimension": 24,
+        "width": 20,
+        "batch": 300,
+        "steps": 3,
+        "test_samples": 500,
+        "teacher": {"links": ["z+z**2", "z-z**2"]},
+    }
+    return StepsProblem(**(fields | changes))
 
 
 def onegrad(*arguments, cwd=None):
@@ -63,3 +76,12 @@ def rich_source():
             Component(weight=0.2, mean=-0.2 * np.ones(40), rank=0, label=1.0),
         )
     )
+
+
+@pytest.fixture
+def rows(rng):
+    """Return 400 rows of two classes that differ in mean, scale and covariance."""
+    y = np.repeat([3, 7], 200)
+    x = rng.standard_normal((400, 10)) * np.where(y == 3, 1.0, 2.0)[:, None]
+    x[:, 0] *= 3
+    return x + np.where(y == 3, 1.0, -2.0)[:, None], y

@@ -116,7 +116,7 @@ def test_a_cache_that_cannot_be_made_is_one_line(nowhere, monkeypatch):
         (nowhere / f"{name}.gz").write_bytes(b"")
     monkeypatch.setattr(fashion_mnist, "MIRRORS", (f"{nowhere.as_uri()}/",))
     monkeypatch.setattr(fashion_mnist, "FILES", dict.fromkeys(FILES, hashlib.sha256().hexdigest()))
-    with pytest.raises(InvalidInput, match="cannot be made"):
+    with pytest.raises(InvalidInput, match="cannot be written"):
         load_fashion_mnist(nowhere / "file" / "inside", download=True)
 
 

@@ -9,6 +9,16 @@ from pathlib import Path
 from onegrad.validation import InvalidInput
 
 
+def make_folder(folder: Path, *, field: str) -> None:
+    """Make a folder with its parents; raise InvalidInput, naming the field, where that fails."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidInput(
+            f"{field}={str(folder)!r}: cannot be written ({error.strerror}); choose another folder"
+        ) from None
+
+
 def replace_file(path: Path, write: Callable[[Path], object]) -> None:
     """Let `write` fill a file beside `path`, then put it in its place: whole or not at all."""
     target = path.resolve()  # a link stays a link

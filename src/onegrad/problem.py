@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import Discriminator, PlainValidator, Tag, field_validator, model_validator
+from pydantic import AfterValidator, Discriminator, PlainValidator, Tag, model_validator
 
 from onegrad import activations
 from onegrad.arrays import Array
@@ -21,6 +21,9 @@ from onegrad.scaling import Scaling
 from onegrad.validation import Count, Flag, InvalidInput, Positive, Value, real_numbers, shown
 
 TEST_FACTOR = 5  # test points per training sample when not said, as in the published code
+
+
+ActivationName = Annotated[str, AfterValidator(lambda name: activations.get(name).name)]
 
 
 class Network(Value):
@@ -37,15 +40,10 @@ class Network(Value):
 
     width: Count | None = None
     width_ratio: Positive | None = None
-    activation: str = "relu"
+    activation: ActivationName = "relu"
     second_layer: Literal["gaussian", "sign", "constant"] = "gaussian"
     normalise_rows: Flag = False
     steps: Literal[1] = 1
-
-    @field_validator("activation")
-    @classmethod
-    def _known(cls, name: str) -> str:
-        return activations.get(name).name
 
     @model_validator(mode="before")
     @classmethod

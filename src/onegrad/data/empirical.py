@@ -10,6 +10,7 @@ from pydantic import PlainValidator, model_validator
 
 from onegrad.arrays import Array
 from onegrad.data.counts import exact_counts
+from onegrad.data.fitting import CANDIDATES
 from onegrad.data.labelled import (
     LABEL_COLUMN,
     NAMED,
@@ -233,7 +234,7 @@ class EmpiricalData(Value):
     @property
     def theory_parts(self) -> int:
         """Components of the mixture that theory reads, at most."""
-        return len(self.part_labels) * (self.fit.components_per_class or 16)
+        return len(self.part_labels) * (self.fit.components_per_class or max(CANDIDATES))
 
     @property
     def theory_columns(self) -> int:

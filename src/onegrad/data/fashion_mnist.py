@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from onegrad.files import replace_file
+from onegrad.files import make_folder, replace_file
 from onegrad.validation import Failure, InvalidInput
 
 SIDE = 28
@@ -171,12 +171,7 @@ def _download(name: str, folder: Path) -> None:
         if plain is None or hashlib.sha256(plain).hexdigest() != FILES[name]:
             reasons.append("another digest")
             continue
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InvalidInput(
-                f"folder={str(folder)!r}: cannot be made ({error.strerror}); name another"
-            ) from None
+        make_folder(folder, field="data_dir")
         replace_file(folder / f"{name}.gz", lambda path, data=data: path.write_bytes(data))  # type: ignore[misc]
         return
     raise Failure(

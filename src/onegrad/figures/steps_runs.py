@@ -12,7 +12,7 @@ from onegrad.cost import Rates
 from onegrad.figures.steps_panels import STEPS_STUDIES
 from onegrad.figures.steps_study import StepsPanel
 from onegrad.figures.study import Scale
-from onegrad.files import replace_file
+from onegrad.files import make_folder, replace_file
 from onegrad.giant.problem import StepsProblem
 from onegrad.giant.saved import run_key
 from onegrad.giant.steps import steps_bytes, take_steps
@@ -75,12 +75,7 @@ def run_steps(
         return
     require_memory(max(steps_bytes(run.problem) for run in missing), workers=workers)
     folder = missing[0].path.parent
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InvalidInput(
-            f"out={str(folder)!r}: cannot be written ({error.strerror}); choose another folder"
-        ) from None
+    make_folder(folder, field="out")
     jobs = [{"run": run} for run in missing]
     for done, _ in enumerate(run_jobs(_take, jobs, workers=workers), start=1):
         if progress is not None:

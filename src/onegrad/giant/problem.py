@@ -9,11 +9,10 @@ from math import log, sqrt
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from pydantic import field_validator, model_validator
+from pydantic import model_validator
 
-from onegrad import activations
 from onegrad.giant.teacher import MultiIndex
-from onegrad.problem import plain_fields
+from onegrad.problem import ActivationName, plain_fields
 from onegrad.problem_file import read_fields, write_value
 from onegrad.validation import Count, NonNegative, Positive, Real, Value
 
@@ -76,7 +75,7 @@ class StepsProblem(Value):
     batch: Count | None = None
     batch_exponent: Positive | None = None
     steps: Count = 1
-    activation: str = "relu"
+    activation: ActivationName = "relu"
     second_layer: Literal["gaussian", "sign", "constant"] = "gaussian"
     subtract: Literal["none", "mean", "linear"] = "none"
     readout: Literal["same", "fresh"] = "same"
@@ -86,11 +85,6 @@ class StepsProblem(Value):
     test_samples: Count = 4096
     step_size: StepSize = StepSize()
     teacher: MultiIndex = MultiIndex()
-
-    @field_validator("activation")
-    @classmethod
-    def _known(cls, name: str) -> str:
-        return activations.get(name).name
 
     @model_validator(mode="before")
     @classmethod
