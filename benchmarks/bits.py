@@ -119,7 +119,7 @@ def leaky_slope(u: Any) -> Any:
 
 def own_activation() -> Problem:
     """Return a problem with a registered activation."""
-    register = getattr(og, "register_function", None) or og.register_activation
+    register = getattr(og, "register_function", None) or og.register_function
     register("leaky_bits", leaky, leaky_slope, kinks=(0.0,))
     return problem(network__activation="leaky_bits", teacher__link="leaky_bits")
 
@@ -244,7 +244,9 @@ CASES: dict[str, Callable[[], Any]] = {
         )
     ),
     "steps fresh": lambda: og.take_steps(
-        steps(readout="fresh", samples=60, activation="tanh", step_size={"exponent": 0.3}, ridge=0.1)
+        steps(
+            readout="fresh", samples=60, activation="tanh", step_size={"exponent": 0.3}, ridge=0.1
+        )
     ),
     "steps streamed": lambda: og.take_steps(
         steps(batch=5000, subtract="mean", teacher={"links": ["tanh(2*z)"]}, steps=1)

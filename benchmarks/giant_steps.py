@@ -21,8 +21,8 @@ import numpy as np
 from scipy.linalg.blas import dsyrk
 
 from onegrad import StepsProblem, take_steps
-from onegrad.giant.steps import steps_bytes
-from onegrad.network import STEP_ROWS
+from onegrad.steps.take import steps_bytes
+from onegrad.training.step import STEP_ROWS
 
 
 def main() -> None:

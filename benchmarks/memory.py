@@ -15,7 +15,7 @@ from time import perf_counter
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 from onegrad import Problem, resolve_models, run_trial
-from onegrad.resources import peak_bytes
+from onegrad.verbs.cost import peak_bytes
 
 
 def main() -> None:

@@ -74,7 +74,7 @@ def measure(program: str, widths: list[int], cores: int) -> dict[str, object]:
         errors, stages = textbook.run(widths, n=N, m=M)
         named = {f"{a} {k} {model}": e for (a, k, model), e in errors.items()}
         return {"seconds": perf_counter() - start, "errors": named, "stages": stages}
-    from onegrad.resources import run_jobs
+    from onegrad.machine.pool import run_jobs
 
     def jobs(lists):
         return [{"widths": part, "precision": program} for part in lists]

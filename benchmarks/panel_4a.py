@@ -72,7 +72,7 @@ def one_trial(points: list[tuple[object, list[object]]], trial: int) -> None:
 
 def onegrad_seconds(precision: str, trials: int, cores: int) -> float:
     """Return onegrad's seconds per grid point of this many trials."""
-    from onegrad.resources import run_jobs
+    from onegrad.machine.pool import run_jobs
 
     points = grid_points(precision)
 
@@ -87,7 +87,7 @@ def onegrad_seconds(precision: str, trials: int, cores: int) -> float:
 
 def in_process(program: str, trials: int, *, cores: int, threads: int) -> float:
     """Return a program's seconds per grid point, from a fresh process that keeps freed pages."""
-    from onegrad.engines import KEEP_PAGES
+    from onegrad.running.engines import KEEP_PAGES
 
     command = [sys.executable, __file__, "--measure", program, "--trials", str(trials)]
     environment = {**os.environ, **KEEP_PAGES, "OPENBLAS_NUM_THREADS": str(threads)}

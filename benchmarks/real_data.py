@@ -17,7 +17,7 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"
 import numpy as np
 
 from onegrad import Problem, draw, predict, simulate
-from onegrad.figures.image_panels import WIDTHS
+from onegrad.figures.panels.images import WIDTHS
 from onegrad.figures.registry import STUDIES
 
 

@@ -16,9 +16,9 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from onegrad import Problem, resolve_models, run_trial
-from onegrad.cost import measure_rates, seconds, stages
-from onegrad.resources import peak_bytes
-from onegrad.theory.prediction import predict_draw
+from onegrad.machine.rates import measure_rates
+from onegrad.verbs.cost import peak_bytes, seconds, stages
+from onegrad.verbs.prediction import predict_draw
 
 SIZES = (500, 1000, 2000, 4000)
 VERBS = {"simulate": run_trial, "predict": predict_draw}

@@ -15,7 +15,7 @@ import tempfile
 from time import perf_counter
 
 from onegrad import Problem, Sweep, plan_sweep
-from onegrad.driver import run_plan
+from onegrad.running.driver import run_plan
 
 WORKERS = 2
 

@@ -17,7 +17,7 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"
 import numpy as np
 
 from onegrad import Problem, Shared, resolve_models, run_trial
-from onegrad.theory.prediction import predict_draw
+from onegrad.verbs.prediction import predict_draw
 from panel_1a import RATIOS, M, N
 
 

@@ -37,7 +37,7 @@ def small_steps(**changes):
 def onegrad(*arguments, cwd=None):
     """Run the command line as a user does."""
     return subprocess.run(
-        [sys.executable, "-c", "from onegrad.cli import main; main()", *arguments],
+        [sys.executable, "-c", "from onegrad.cli.main import main; main()", *arguments],
         capture_output=True,
         text=True,
         cwd=cwd,
@@ -48,7 +48,7 @@ def onegrad(*arguments, cwd=None):
 @pytest.fixture
 def tiny_steps(monkeypatch):
     """Make every study of giant steps small enough to draw its panel in a second."""
-    from onegrad.figures.steps_panels import STEPS_STUDIES
+    from onegrad.figures.panels.giant import STEPS_STUDIES
 
     axes = {"batch_exponent": (1.3, 2.0), "step_size.exponent": (0.0, 0.36)}
     for name, study in STEPS_STUDIES.items():

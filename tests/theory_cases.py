@@ -11,10 +11,10 @@ from onegrad import (
     resolve_models,
     sampled_errors,
 )
-from onegrad.instance import Instance
-from onegrad.randomness import Streams
-from onegrad.theory.prediction import model_spectra
 from onegrad.theory.ridge import ridge_errors
+from onegrad.training.instance import Instance
+from onegrad.training.streams import Streams
+from onegrad.verbs.prediction import model_spectra
 
 
 def trained(problem, seed=0, trial=0):

@@ -1,1 +1,4 @@
-"""Where inputs and labels come from: mixtures and teachers."""
+"""Where inputs and labels come from: sources, the populations that they draw, teachers.
+
+May import: describe, calculus. Read first: `source.py`.
+"""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from onegrad.arrays import Floats
+from onegrad.describe.arrays import Floats
 
 GRANULE = 512  # rows per product; fixed, so that no result depends on how rows are chunked
 

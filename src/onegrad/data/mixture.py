@@ -12,8 +12,8 @@ from typing import Literal
 
 import numpy as np
 
-from onegrad.arrays import Floats, Normals
 from onegrad.data.counts import exact_counts, granules
+from onegrad.describe.arrays import Floats, Normals
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from onegrad.arrays import Floats, Normals
 from onegrad.data.mixture import Mixture
+from onegrad.describe.arrays import Floats, Normals
 
 
 class Population(Protocol):

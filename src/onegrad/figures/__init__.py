@@ -1,1 +1,4 @@
-"""Figures as data: a registry of panels, tables from rows, pictures from tables, one report."""
+"""Figures as data: panels, tables from rows, pictures from tables, one report.
+
+May import: all folders above. Read first: `panel.py`.
+"""

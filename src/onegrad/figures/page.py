@@ -9,8 +9,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from onegrad.describe.files import replace_file
 from onegrad.figures.registry import ALL_PANELS
-from onegrad.files import replace_file
 
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;

@@ -15,8 +15,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from onegrad.arrays import Floats
-from onegrad.figures.study import Panel
+from onegrad.describe.arrays import Floats
+from onegrad.figures.panel import Panel
 
 # Okabe and Ito's colours, apart for colour-blind readers; luminance and markers differ too.
 STYLES = [("#0072B2", "o"), ("#D55E00", "s"), ("#56B4E9", "^"), ("#000000", "D"), ("#009E73", "v")]

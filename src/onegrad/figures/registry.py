@@ -10,13 +10,13 @@ import difflib
 import warnings
 from collections.abc import Sequence
 
-from onegrad.data.labelled import is_here
-from onegrad.figures.image_panels import PANELS as IMAGE_PANELS
-from onegrad.figures.image_panels import STUDIES as IMAGE_STUDIES
-from onegrad.figures.steps_panels import STEPS_PANELS
+from onegrad.data.rows.labelled import is_here
+from onegrad.describe.exceptions import InvalidInput
+from onegrad.figures.panel import ACTIVATION_AXIS, ALPHA, BETA, WIDTH, Axis, Panel, Study, spaced
+from onegrad.figures.panels.giant import STEPS_PANELS
+from onegrad.figures.panels.images import PANELS as IMAGE_PANELS
+from onegrad.figures.panels.images import STUDIES as IMAGE_STUDIES
 from onegrad.figures.steps_study import StepsPanel
-from onegrad.figures.study import ACTIVATION_AXIS, ALPHA, BETA, WIDTH, Axis, Panel, Study, spaced
-from onegrad.validation import InvalidInput
 
 SMALL_MAP = {"dimension": 120, "samples": 150}
 

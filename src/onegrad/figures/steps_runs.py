@@ -8,17 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from onegrad.cost import Rates
-from onegrad.figures.steps_panels import STEPS_STUDIES
+from onegrad.describe.digests import digest
+from onegrad.describe.exceptions import InvalidInput
+from onegrad.describe.files import make_folder, replace_file
+from onegrad.figures.panel import Scale
+from onegrad.figures.panels.giant import STEPS_STUDIES
 from onegrad.figures.steps_study import StepsPanel
-from onegrad.figures.study import Scale
-from onegrad.files import make_folder, replace_file
-from onegrad.giant.problem import StepsProblem
-from onegrad.giant.saved import run_key
-from onegrad.giant.steps import steps_bytes, take_steps
-from onegrad.resources import require_memory, run_jobs
-from onegrad.store import digest
-from onegrad.validation import InvalidInput
+from onegrad.machine.memory import require_memory
+from onegrad.machine.pool import run_jobs
+from onegrad.machine.rates import Rates
+from onegrad.steps.saved import run_key
+from onegrad.steps.steps_problem import StepsProblem
+from onegrad.steps.take import steps_bytes, take_steps
 
 STORE = "steps"  # the folder of runs inside the output folder
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, Literal
 
-from onegrad.figures.study import SCALES, Scale
-from onegrad.giant.problem import StepsProblem
+from onegrad.figures.panel import SCALES, Scale
+from onegrad.steps.steps_problem import StepsProblem
 
 Kind = Literal["plane", "curves", "spikes", "timelapse"]
 

@@ -11,7 +11,7 @@ import pandas as pd
 from onegrad.figures.steps_runs import Run
 from onegrad.figures.steps_study import StepsPanel
 from onegrad.figures.tables import COLUMNS
-from onegrad.giant.teacher import staircase
+from onegrad.steps.staircase import staircase
 
 Found = list[tuple[Run, dict[str, Any]]]
 OVERLAP_DEGREES = 2  # shown in the numbers of a panel of spikes

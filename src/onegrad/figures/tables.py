@@ -9,9 +9,9 @@ from importlib import resources
 import numpy as np
 import pandas as pd
 
-from onegrad.figures.study import Panel
-from onegrad.results import METRICS
-from onegrad.sweep_results import Results
+from onegrad.figures.panel import Panel
+from onegrad.running.table import Results
+from onegrad.verbs.errors import METRICS
 
 COLUMNS = [
     "panel",

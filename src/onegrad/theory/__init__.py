@@ -1,1 +1,4 @@
-"""Theory: the errors without training anything."""
+"""Equations of the theory alone: nothing is drawn, trained or tested here.
+
+May import: describe, calculus, data, models, moments. Read first: `ridge.py`.
+"""

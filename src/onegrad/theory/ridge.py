@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onegrad.arrays import Floats
+from onegrad.describe.arrays import Floats
+from onegrad.describe.exceptions import InvalidInput, NotConverged
 from onegrad.theory.spectrum import Spectrum
-from onegrad.validation import InvalidInput, NotConverged
 
 TOLERANCE = 1e-12
 MOST_ITERATIONS = 200

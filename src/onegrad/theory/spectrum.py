@@ -12,8 +12,8 @@ import numpy as np
 from scipy.linalg import LinAlgError, eigvalsh_tridiagonal, solveh_banded
 from scipy.linalg.lapack import dormqr, dsytrd, dsytrd_lwork
 
-from onegrad.arrays import Floats
-from onegrad.validation import NotConverged, require_finite
+from onegrad.describe.arrays import Floats
+from onegrad.describe.exceptions import NotConverged, require_finite
 
 
 @dataclass(frozen=True)

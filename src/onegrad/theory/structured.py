@@ -12,17 +12,18 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from onegrad.arrays import Floats
 from onegrad.data.mixture import Mixture
 from onegrad.data.teacher import Teacher
-from onegrad.equivalents import FeatureMap
-from onegrad.laws import Law, preactivation_laws
-from onegrad.population import covariance_rows, single_moments
-from onegrad.series import Series
+from onegrad.describe.arrays import Floats
+from onegrad.models.feature_map import FeatureMap
+from onegrad.models.laws import Law, preactivation_laws
+from onegrad.moments.dense import covariance_rows, single_moments
+from onegrad.moments.series import Series
 from onegrad.theory.spectrum import Spectrum, Tridiagonal
 
 CHECKED_ROWS = 64
 LEAST_DIMENSION = 500
+STRUCTURED_FROM = 1.2  # k/n from which the n×n reduction is tried first
 # Left-out variance per row over d². Up to it, at n from 700, test errors move by .03 % at m = n,
 # λ = 1e−4, and by at most .35 % for m from n/3 to 10n and λ from 1e−6 to .1, training errors by
 # .9 %.

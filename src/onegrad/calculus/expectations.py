@@ -1,0 +1,124 @@
+"""Gaussian expectations of a function: E[σ(m + s z) H_l(z)] and E[σ(m + s z)²], z ~ N(0, 1).
+
+Closed forms where they exist. Otherwise the trapezoid rule on [−12, 12], which converges
+exponentially for smooth σ, or Gauss–Legendre panels split at the kinks. Gauss–Hermite is not
+used: the poles of tanh make 120 nodes err by 1e−4 at s = 4, a kink by more at any s.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from onegrad.calculus.closed_forms import normal_density
+from onegrad.calculus.function import REACH, Function
+from onegrad.calculus.interpolation import interpolate
+from onegrad.calculus.polynomials import orthonormal_hermite
+from onegrad.describe.arrays import Floats
+
+STEP = 0.05
+PANEL_NODES = 160
+SMALLEST_DEVIATION = 1e-12
+_BLOCK = 256
+# For deviations beyond this a smooth σ looks like a step: panels end where it has settled.
+WIDE, WIDE_EDGES = 100.0, (-40.0, 0.0, 40.0)
+
+
+def hermite_coefficients(
+    activation: Function, means: Floats, deviations: Floats, *, order: int
+) -> Floats:
+    """Return â_l = E[σ(m + s z) H_l(z)]/√l! for l = 0 … order, shape (order + 1, *means.shape)."""
+    m, s = _prepared(means, deviations)
+    if activation.coefficients is not None:
+        return activation.coefficients(m, s, order)
+    return _integrate(activation, m, s, order, squared=False)
+
+
+def second_moment(activation: Function, means: Floats, deviations: Floats) -> Floats:
+    """Return E[σ(m + s z)²], shape of `means`."""
+    m, s = _prepared(means, deviations)
+    if activation.second_moment is not None:
+        return activation.second_moment(m, s)
+    return _integrate(activation, m, s, 0, squared=True)[0]
+
+
+def decays(activation: Function, means: Floats, deviations: Floats) -> bool:
+    """Return whether E[σ(m + s z)²] is finite: its integrand must fall off in the tails."""
+    m, s = _prepared(means, deviations)
+
+    def tail(reach: float) -> float:
+        with np.errstate(over="ignore"):
+            ends = np.stack([activation(m + s * reach), activation(m - s * reach)]).astype(float)
+            return float(np.max(np.abs(ends))) * np.exp(-(reach**2) / 4)
+
+    return bool(tail(REACH) <= 0.01 * tail(REACH / 2) + 1e-12)
+
+
+def _prepared(means: Floats, deviations: Floats) -> tuple[Floats, Floats]:
+    m, s = np.broadcast_arrays(np.asarray(means, float), np.asarray(deviations, float))
+    return m, np.maximum(s, SMALLEST_DEVIATION)
+
+
+def _integrate(
+    activation: Function, means: Floats, deviations: Floats, order: int, *, squared: bool
+) -> Floats:
+    m, s = means.ravel(), deviations.ravel()
+    if m.size > _BLOCK and np.all(m == m[0]):
+        # One mean for all: the expectations are analytic in s, a few values give the rest.
+        values = interpolate(
+            lambda nodes: _quadrature(
+                activation, np.full_like(nodes, m[0]), nodes, order, squared=squared
+            ),
+            s,
+            tolerance=1e-13,
+        )
+        if values is not None:
+            return values.reshape(order + 1, *means.shape)
+    return _quadrature(activation, m, s, order, squared=squared).reshape(order + 1, *means.shape)
+
+
+def _quadrature(activation: Function, m: Floats, s: Floats, order: int, *, squared: bool) -> Floats:
+    out = np.empty((order + 1, m.size))
+    for start in range(0, m.size, _BLOCK):
+        part = slice(start, start + _BLOCK)
+        wide = float(s[part].max()) > WIDE
+        edges = tuple(sorted({*activation.kinks, *(WIDE_EDGES if wide else ())}))
+        if edges:
+            nodes, weights = _split_rule(m[part], s[part], edges)
+        else:
+            nodes, weights = _trapezoid_rule(s[part])
+        values = np.asarray(activation(m[part, None] + s[part, None] * nodes), dtype=float)
+        if squared:
+            values = values * values
+        if nodes.ndim == 1:
+            out[:, part] = (orthonormal_hermite(nodes, order) * weights) @ values.T
+        else:
+            out[:, part] = np.einsum(
+                "lij,ij->li", orthonormal_hermite(nodes, order), values * weights
+            )
+    return out
+
+
+def _trapezoid_rule(deviations: Floats) -> tuple[Floats, Floats]:
+    step = min(STEP, 0.4 / float(np.max(deviations, initial=0.0) or 1.0))
+    half = int(np.ceil(REACH / step))
+    nodes = step * np.arange(-half, half + 1)
+    return nodes, step * normal_density(nodes)
+
+
+def _split_rule(
+    means: Floats, deviations: Floats, kinks: tuple[float, ...]
+) -> tuple[Floats, Floats]:
+    edges = [np.full_like(means, -REACH)]
+    for kink in sorted(kinks):
+        edges.append(np.clip((kink - means) / deviations, edges[-1], REACH))
+    edges.append(np.full_like(means, REACH))
+    points, weights = np.polynomial.legendre.leggauss(PANEL_NODES)
+    nodes, node_weights = [], []
+    for left, right in pairwise(edges):
+        half = (right - left)[:, None] / 2
+        nodes.append(left[:, None] + half * (points + 1))
+        node_weights.append(half * weights)
+    joined = np.concatenate(nodes, axis=1)
+    return joined, np.concatenate(node_weights, axis=1) * normal_density(joined)

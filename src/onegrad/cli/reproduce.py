@@ -1,0 +1,61 @@
+"""onegrad reproduce: draw the panels."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command()
+@click.argument("panels", nargs=-1, metavar="[PANEL …]")
+@click.option("--scale", default="quick", show_default=True, help="quick, or paper: as published.")
+@click.option("--out", default="figures", show_default=True, metavar="DIR")
+@click.option("--workers", type=int, help="Processes, one BLAS thread each.  [default: all cores]")
+@click.option(
+    "--redraw",
+    default="all",
+    show_default=True,
+    help="Per trial: all, or published for what the paper redrew.",
+)
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--retry-failed", is_flag=True, help="Compute failed trials again, as they were.")
+def reproduce(
+    panels: tuple[str, ...],
+    scale: str,
+    out: str,
+    workers: int | None,
+    redraw: str,
+    seed: int,
+    retry_failed: bool,
+) -> None:
+    """Draw the paper's panels, all when none is named: tables, pictures and DIR/report.html.
+
+    After a kill, start the same command again: what is stored is not computed twice.
+    """
+    from joblib import cpu_count
+
+    from onegrad.cli.progress import SweepProgress
+    from onegrad.cli.tables import announced
+    from onegrad.describe.checks import whole_number
+    from onegrad.figures.reproduction import plan_reproduction
+    from onegrad.figures.reproduction import reproduce as run
+
+    count = cpu_count() if workers is None else whole_number("workers", workers, least=1)
+    task = plan_reproduction(
+        panels, scale=scale, out=out, redraw=redraw, seed=seed, retry_failed=retry_failed
+    )
+    if task.panels:
+        click.echo(f"onegrad: {announced(task.plan, count)}", err=True)
+    if task.steps_panels:
+        stored = len(task.steps.runs) - len(task.steps.missing)
+        click.echo(
+            f"onegrad: {len(task.steps.runs)} runs of giant steps, {stored} stored already",
+            err=True,
+        )
+    with SweepProgress(task.missing) as bar:
+        report = run(
+            task,
+            workers=count,
+            progress=lambda p: bar.update(p.done, p.failed),
+        )
+    names = " ".join([*(p.name for p in task.panels), *(p.name for p in task.steps_panels)])
+    click.echo(f"drew {names} in {out}; open {report}")

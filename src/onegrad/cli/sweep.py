@@ -1,0 +1,61 @@
+"""onegrad sweep: run settings × trials into a folder."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from onegrad.cli.failures import tell_failures
+
+if TYPE_CHECKING:
+    pass
+
+
+@click.command()
+@click.argument("file", metavar="FILE.toml")
+@click.option("--out", required=True, metavar="DIR", help="Folder that keeps every row.")
+@click.option(
+    "--workers",
+    type=int,
+    default=1,
+    show_default=True,
+    help="Processes, one BLAS thread each; the rows do not depend on it.",
+)
+@click.option(
+    "--dask",
+    metavar="ADDRESS|local",
+    help="Run on a Dask cluster: its scheduler's address, or local for one on this machine.",
+)
+@click.option("--retry-failed", is_flag=True, help="Compute failed trials again, as they were.")
+@click.option("--plan", "only_plan", is_flag=True, help="Tell trials, time and memory, and stop.")
+def sweep(
+    file: str, out: str, workers: int, dask: str | None, retry_failed: bool, only_plan: bool
+) -> None:
+    """Run the settings × trials of FILE.toml that DIR does not hold yet.
+
+    Every trial is stored when it is done: after a kill, start the same command again.
+    """
+    from onegrad.cli.progress import SweepProgress
+    from onegrad.cli.tables import announced
+    from onegrad.running.driver import run_plan
+    from onegrad.running.plan import check_plan, plan_sweep
+    from onegrad.running.sweeps import Sweep
+
+    wanted = Sweep.load(file)
+    plan = plan_sweep(wanted, out, retry_failed=retry_failed)
+    if dask is None:
+        check_plan(plan, workers=workers)
+    click.echo(f"onegrad: {announced(plan, workers, dask)}", err=True)
+    if only_plan:
+        return
+    with SweepProgress(len(plan.missing)) as bar:
+        found = run_plan(
+            plan,
+            workers=workers,
+            dask=dask,
+            progress=lambda p: bar.update(p.done, p.failed),
+        )
+    click.echo(f"{plan.total} trials are stored in {out}; onegrad results {out} shows them")
+    if tell_failures(found.of(wanted), out):
+        raise click.exceptions.Exit(1)

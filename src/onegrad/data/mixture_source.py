@@ -1,0 +1,226 @@
+"""The description of a data source: what `draw` turns into a concrete mixture."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import PlainValidator, Strict, field_validator, model_validator
+
+from onegrad.data.mixture import Gaussian, Mixture, align_directions, draw_directions
+from onegrad.describe.arrays import Array, Floats
+from onegrad.describe.checks import real_numbers, shown
+from onegrad.describe.fields import Cosine, Flag, NonNegative, Positive, Real, Unit
+from onegrad.describe.value import Value
+
+MOST_COMPONENTS = 10_000
+
+
+def orthonormal_directions(value: Any) -> Literal["random"] | Array:
+    """Return "random" or an n×d Array after checking that its columns are orthonormal."""
+    if isinstance(value, str):
+        if value != "random":
+            raise ValueError('must be "random" or an n×d array with orthonormal columns; choose')
+        return "random"
+    array = Array.of(value)
+    if array.values.ndim == 1:
+        array = Array(array.values[:, None])
+    if array.values.ndim != 2 or array.values.shape[1] > array.values.shape[0]:
+        raise ValueError("must be an n×d array with d ≤ n columns; transpose it")
+    gram = array.values.T @ array.values
+    if not np.allclose(gram, np.eye(len(gram)), atol=1e-8):
+        raise ValueError("must have orthonormal columns; apply numpy.linalg.qr to it")
+    return array
+
+
+def _strengths(value: Any) -> Literal["uniform"] | float | tuple[float, ...]:
+    if isinstance(value, str):
+        if value != "uniform":
+            raise ValueError('must be a number, a list of numbers or "uniform"; choose')
+        return "uniform"
+    numbers = real_numbers(value)
+    if not all(np.isfinite(v) and v >= 0 for v in numbers):
+        raise ValueError("must be finite and at least 0; replace it")
+    return numbers[0] if np.ndim(value) == 0 else tuple(numbers)
+
+
+class Component(Value):
+    """One component: weight ρ, mean μ, level s², spikes (rank, directions, strengths), label.
+
+    Strengths are multiples of the spread θ: a number or one per spike, or "uniform" for U(0, 1)
+    drawn anew with the mixture.
+    """
+
+    weight: Unit = 1.0
+    mean: Array | None = None
+    level: Positive = 1.0
+    rank: Annotated[int, Strict()] = 1
+    directions: Annotated[Literal["random"] | Array, PlainValidator(orthonormal_directions)] = (
+        "random"
+    )
+    strengths: Annotated[
+        Literal["uniform"] | float | tuple[float, ...], PlainValidator(_strengths)
+    ] = 1.0
+    label: Real | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _rank_of_given(cls, fields: Any) -> Any:
+        """Take the rank from given directions or strengths when it is not said."""
+        if isinstance(fields, dict) and "rank" not in fields:
+            given = fields.get("directions", "random")
+            strengths = fields.get("strengths", 1.0)
+            if not isinstance(given, str):
+                array = orthonormal_directions(given)
+                assert isinstance(array, Array)
+                return {**fields, "directions": array, "rank": array.shape[1]}
+            if not isinstance(strengths, str) and np.ndim(strengths) == 1:
+                return {**fields, "rank": len(strengths)}
+        return fields
+
+    @field_validator("rank")
+    @classmethod
+    def _rank_rule(cls, rank: int) -> int:
+        if rank < 0:
+            raise ValueError("must be at least 0; raise it")
+        return rank
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Component:
+        if isinstance(self.directions, Array) and self.directions.shape[1] != self.rank:
+            raise ValueError(
+                f"rank={self.rank}: must equal the {self.directions.shape[1]} given directions; "
+                "leave it out"
+            )
+        if isinstance(self.strengths, tuple) and len(self.strengths) != self.rank:
+            raise ValueError(
+                f"strengths={self.strengths}: must have one entry per spike, rank is {self.rank}; "
+                "change one of them"
+            )
+        return self
+
+    def draw_strengths(self, spread: float, rng: np.random.Generator) -> Floats:
+        """Return θ_i, the strengths times the spread θ."""
+        if self.strengths == "uniform":
+            return spread * rng.uniform(size=self.rank)
+        return spread * np.broadcast_to(np.asarray(self.strengths, float), (self.rank,))
+
+
+class MixtureSource(Value):
+    """A Gaussian mixture: its components and how their spikes lie to each other.
+
+    `alignment` is the cosine of spike i of every component with spike i of the first; without
+    it random directions are drawn independently. `equal_totals` rescales every component's
+    strengths to the sum of the first one's. Exact test errors and theory need such a source.
+    """
+
+    exact_moments: ClassVar[bool] = True
+
+    kind: Literal["mixture"] = "mixture"
+    components: tuple[Component, ...] = (Component(weight=0.5), Component(weight=0.5))
+    alignment: Cosine | None = None
+    equal_totals: Flag = False
+    counts: Literal["exact", "sampled"] = "exact"
+
+    @model_validator(mode="after")
+    def _consistent(self) -> MixtureSource:
+        weights = [c.weight for c in self.components]
+        if not 1 <= len(weights) <= MOST_COMPONENTS:
+            raise ValueError(
+                f"components: must be 1 to {MOST_COMPONENTS}, there are {len(weights)}; change them"
+            )
+        if abs(sum(weights) - 1) > 1e-9:
+            remedy = "divide by that" if sum(weights) > 0 else "raise some"
+            raise ValueError(
+                f"weights={shown(weights)}: must sum to 1, they sum to {sum(weights):.6g}; {remedy}"
+            )
+        given = [i for i, c in enumerate(self.components) if isinstance(c.directions, Array)]
+        if self.alignment is not None and any(i > 0 for i in given):
+            raise ValueError(
+                f"alignment={self.alignment}: component {max(given)} has given directions; "
+                "remove the alignment"
+            )
+        return self
+
+    @property
+    def trained(self) -> MixtureSource:
+        """The source as networks see it: itself."""
+        return self
+
+    @property
+    def labels_of_all(self) -> tuple[float | None, ...]:
+        """The label of each component."""
+        return tuple(c.label for c in self.components)
+
+    @property
+    def part_labels(self) -> tuple[float | None, ...]:
+        """The label of each component of positive weight."""
+        return tuple(c.label for c in self.components if c.weight > 0)
+
+    @property
+    def has_spikes(self) -> bool:
+        """Whether a component of positive weight has spikes."""
+        return any(c.rank and c.weight for c in self.components)
+
+    @property
+    def theory_parts(self) -> int:
+        """Components that moments are summed over."""
+        return len(self.part_labels)
+
+    @property
+    def theory_columns(self) -> int:
+        """Vectors of length n that the mixture holds."""
+        return sum(4 + 4 * component.rank for component in self.components)
+
+    @property
+    def held_bytes(self) -> float:
+        """Nothing is held beside what theory_columns counts."""
+        return 0.0
+
+    def identity(self, fields: dict[str, Any]) -> dict[str, Any]:
+        """Return the description: all of it matters."""
+        return fields
+
+    def check_fit(self) -> None:
+        """A mixture needs no fit."""
+
+    def check_sizes(self, sizes: dict[str, int]) -> None:
+        """A mixture gives any number of samples."""
+
+    def check_dimension(self, dimension: int) -> None:
+        """Raise ValueError where a component does not fit into this dimension."""
+        for index, c in enumerate(self.components):
+            where = f"data.components.{index}"
+            if c.mean is not None and c.mean.shape != (dimension,):
+                raise ValueError(
+                    f"{where}.mean: has shape {c.mean.shape}, must have length dimension="
+                    f"{dimension}; change one of them"
+                )
+            if isinstance(c.directions, Array) and c.directions.shape[0] != dimension:
+                raise ValueError(
+                    f"{where}.directions: has {c.directions.shape[0]} rows, must have dimension="
+                    f"{dimension}; change one of them"
+                )
+            shared = self.components[0].rank if self.alignment is not None and index else 0
+            if c.rank + shared > dimension:
+                raise ValueError(
+                    f"{where}.rank={c.rank}: must be at most {dimension - shared} in dimension "
+                    f"{dimension}{' with an alignment' if shared else ''}; lower it"
+                )
+
+    def draw(self, dimension: int, spread: NonNegative, rng: np.random.Generator) -> Mixture:
+        """Return a concrete mixture: directions and strengths drawn, spread θ applied."""
+        drawn: list[Gaussian] = []
+        for c in self.components:
+            strengths = c.draw_strengths(spread, rng)
+            if isinstance(c.directions, Array):
+                directions: Floats = c.directions.values
+            elif drawn and self.alignment is not None:
+                directions = align_directions(drawn[0].directions, c.rank, self.alignment, rng)
+            else:
+                directions = draw_directions(dimension, c.rank, rng)
+            if drawn and self.equal_totals and strengths.sum() > 0:
+                strengths = strengths * (drawn[0].strengths.sum() / strengths.sum())
+            mean = None if c.mean is None else c.mean.values
+            drawn.append(Gaussian(c.weight, mean, c.level, directions, strengths, c.label))
+        return Mixture(tuple(drawn), self.counts)

@@ -1,0 +1,106 @@
+"""Registries: what names stand for, what users have added, and how workers learn of it.
+
+A registry maps names to things (functions, models, kinds of sources, …). What a user registers is
+shipped to worker processes as a snapshot and adopted there.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from onegrad.describe.digests import digest_of_bytes
+from onegrad.describe.exceptions import InvalidInput
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Entry(Generic[T]):
+    """A registered thing, and a mark of what it computes where its name does not tell.
+
+    `mark` is None for what comes with onegrad.
+    """
+
+    name: str
+    thing: T
+    mark: str | None = None
+
+
+Snapshot = dict[str, dict[str, Entry[Any]]]
+_REGISTRIES: dict[str, Registry[Any]] = {}
+
+
+class Registry(Generic[T]):
+    """Things by name; those of onegrad and those that users add. `title` says what they are."""
+
+    def __init__(self, title: str, built_in: dict[str, T]) -> None:
+        self.title = title
+        self.entries = {name: Entry(name, thing) for name, thing in built_in.items()}
+        _REGISTRIES[title] = self
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.entries
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.entries)
+
+    def __getitem__(self, name: str) -> T:
+        return self.entries[name].thing
+
+    def get(self, name: str, *, field: str) -> T:
+        """Return the thing of this name; `field` is what an error message calls it."""
+        if name not in self.entries:
+            raise self.unknown(name, field=field)
+        return self.entries[name].thing
+
+    def unknown(self, name: str, *, field: str, known: list[str] | None = None) -> InvalidInput:
+        """Return the error that says which names there are, with the nearest one."""
+        names = list(self.entries) if known is None else known
+        near = difflib.get_close_matches(name, names, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else "choose one, or register your own"
+        return InvalidInput(f"{field}={name!r}: must be one of {', '.join(names)}; {hint}")
+
+    def add(self, name: str, thing: T, *, mark: str) -> T:
+        """Return the thing after registering it under a name that nothing of onegrad has."""
+        if not isinstance(name, str) or not name.isidentifier():
+            raise InvalidInput(f"name={name!r}: must be a word of letters, digits and _; rename it")
+        if name in self.entries and self.entries[name].mark is None:
+            raise InvalidInput(f"name={name!r}: is built in; choose another name")
+        self.entries[name] = Entry(name, thing, mark)
+        return thing
+
+    def added(self) -> dict[str, Entry[T]]:
+        """Return the entries that users have added in this process."""
+        return {name: entry for name, entry in self.entries.items() if entry.mark is not None}
+
+    def mark(self, name: str) -> str | None:
+        """Return what an added thing is known by; None for what comes with onegrad."""
+        entry = self.entries.get(name)
+        return None if entry is None else entry.mark
+
+
+def snapshot() -> Snapshot:
+    """Return everything that users have added, for another process to adopt."""
+    return {title: registry.added() for title, registry in _REGISTRIES.items() if registry.added()}
+
+
+def adopt(known: Snapshot) -> None:
+    """Make what another process had added known here."""
+    for title, entries in known.items():
+        _REGISTRIES[title].entries.update(entries)
+
+
+def mark_of_source(thing: type | Callable[..., Any]) -> str:
+    """Return a digest of the source text of a class or function, of its name where there is none.
+
+    Stored rows are keyed by it: who changes the code computes anew.
+    """
+    try:
+        text = inspect.getsource(thing)
+    except (OSError, TypeError):
+        text = f"{thing.__module__}.{thing.__qualname__}"
+    return digest_of_bytes(text.encode())

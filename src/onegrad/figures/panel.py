@@ -1,0 +1,103 @@
+"""What a panel is: a study (a sweep at two scales) and how its rows become a picture."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from onegrad.problem.problem import Problem
+from onegrad.running.sweeps import Sweep, Verb
+
+Scale = Literal["quick", "paper"]
+Kind = Literal["curves", "map", "linear_map", "degree_map", "gaps", "fits", "two_ways"]
+SCALES: tuple[Scale, ...] = ("quick", "paper")
+QUICK_SIZE = 300
+BOTH: tuple[Verb, ...] = ("simulate", "predict")
+
+
+@dataclass(frozen=True)
+class Study:
+    """A sweep at two scales: `fields` and `axes` of the paper, and what `quick` puts in place."""
+
+    axes: dict[str, Sequence[Any]]
+    fields: dict[str, Any] = field(default_factory=dict)
+    quick_axes: dict[str, Sequence[Any]] = field(default_factory=dict)
+    quick_fields: dict[str, Any] = field(
+        default_factory=lambda: {"dimension": QUICK_SIZE, "samples": QUICK_SIZE}
+    )
+    zip: tuple[str, ...] = ()
+    models: tuple[str, ...] = ("network", "hermite")
+    verbs: tuple[Verb, ...] = BOTH
+    trials: tuple[int, int] = (6, 20)  # quick, paper
+    draws: tuple[int, int] = (6, 4)
+    redraw: Literal["all", "network"] = "network"  # of the published protocol
+    needs: str | None = None  # a data set that does not come with onegrad
+
+    def sweep(self, scale: Scale, *, published_redraw: bool = False, seed: int = 0) -> Sweep:
+        """Return the sweep at a scale, everything redrawn per trial unless said."""
+        which = SCALES.index(scale)
+        fields = {**self.fields, **(self.quick_fields if scale == "quick" else {})}
+        if published_redraw:
+            fields["redraw"] = self.redraw
+        whole = {name: value for name, value in fields.items() if "." not in name}
+        inner = {path.replace(".", "__"): v for path, v in fields.items() if path not in whole}
+        axes = {**self.axes, **(self.quick_axes if scale == "quick" else {})}
+        return Sweep(
+            problem=Problem(**whole).replace(**inner),
+            axes={path: tuple(values) for path, values in axes.items()},
+            zip=(self.zip,) if self.zip else (),
+            models=self.models,
+            verbs=self.verbs,
+            trials=self.trials[which],
+            draws=self.draws[which],
+            seed=seed,
+        )
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A field of the problem as an axis of a picture: its path, short name and label.
+
+    `exponent` shows log value/log n in place of the value.
+    """
+
+    path: str
+    name: str
+    label: str
+    log: bool = False
+    exponent: bool = False
+
+
+def spaced(start: float, stop: float, count: int) -> list[float]:
+    """Return evenly spaced values, rounded so that their texts are short."""
+    return [round(float(x), 12) for x in np.linspace(start, stop, count)]
+
+
+WIDTH = Axis("network.width_ratio", "k/m", "width per sample, k/m")
+ALPHA = Axis("scaling.weighting", "alpha", "weighting α")
+BETA = Axis("scaling.strength", "beta", "strength β")
+ACTIVATION_AXIS: dict[str, Sequence[Any]] = {"network.activation": ("relu", "tanh", "sigmoid")}
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One picture: a study, a metric, axes, and what a reader should see in it."""
+
+    name: str
+    study: str
+    caption: str
+    shows: str
+    x: Axis
+    metric: str = "half_test_mse"
+    kind: Kind = "curves"
+    y: Axis | None = None  # the second axis of a map, or what tells curves of one activation apart
+    facet: Axis | None = None  # what pictures beside each other differ in
+    tolerance: float = 0.03  # relative deviation that counts as agreement, beside four errors
+    compared_from: float = -math.inf  # points with smaller x are shown and not compared
+    log_value: bool = False
+    published: bool = False
+    ours: bool = False

@@ -1,1 +1,0 @@
-"""Giant steps: teachers of several directions, several steps on fresh batches, and diagnostics."""

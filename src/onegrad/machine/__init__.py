@@ -1,0 +1,4 @@
+"""What this machine has: memory, speed, worker processes with one BLAS thread each.
+
+May import: describe. Read first: `pool.py`.
+"""

@@ -1,0 +1,48 @@
+"""What a model does with pre-activations: the protocol of feature maps."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from onegrad.calculus.function import Function
+from onegrad.describe.arrays import Floats, Normals
+from onegrad.models.laws import Law
+
+
+class FeatureMap(Protocol):
+    """What a model does with one batch of pre-activations u = F̂x from one component."""
+
+    @property
+    def noise_variance(self) -> float:
+        """Variance of independent noise in every feature, not counted by the Hermite series."""
+
+    @property
+    def pair_function(self) -> Function | None:
+        """The activation whose closed pair forms hold for this model, if any."""
+
+    @property
+    def degree(self) -> int | None:
+        """Degree where the features are polynomials in u; None otherwise."""
+
+    def basis(self, component: int) -> Floats | None:
+        """Orthonormal S_c (n × d) whose coordinates S_cᵀx the model needs; None for none."""
+
+    def features(
+        self,
+        preactivations: Floats,
+        coordinates: Floats | None,
+        component: int,
+        rng: Normals,
+    ) -> Floats:
+        """Return features with their noise, for training."""
+
+    def predictions(
+        self, preactivations: Floats, coordinates: Floats | None, component: int, weights: Floats
+    ) -> tuple[Floats, Floats]:
+        """Return ŷ averaged over the noise and its variance, each (rows × penalties)."""
+
+    def coefficients(self, law: Law, order: int) -> Floats:
+        """Return â_l,i = E[φ_i H_l(standardised u_i)]/√l!, shape (order + 1, k)."""
+
+    def second_moment(self, law: Law) -> Floats:
+        """Return E[φ_i²] without `noise_variance`, shape (k,)."""

@@ -1,0 +1,70 @@
+"""The Hermite model: a polynomial of the pre-activation and fresh noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from onegrad.calculus.expansion import HermiteExpansion
+from onegrad.calculus.function import Function
+from onegrad.calculus.polynomials import polynomial_coefficients
+from onegrad.describe.arrays import Floats, Normals
+from onegrad.models.laws import Law
+
+
+@dataclass(frozen=True)
+class HermiteMap:
+    """φ = Σ_{j≤D} (h_j/j!) H_j(u/b) + h* z with z fresh for every sample and neuron."""
+
+    expansion: HermiteExpansion
+    pair_function: Function | None = None
+
+    @property
+    def noise_variance(self) -> float:
+        """h*²."""
+        return self.expansion.noise_variance
+
+    @property
+    def degree(self) -> int | None:
+        """D."""
+        return self.expansion.degree
+
+    def basis(self, component: int) -> Floats | None:
+        """No spike coordinates are needed."""
+        return None
+
+    def features(
+        self,
+        preactivations: Floats,
+        coordinates: Floats | None,
+        component: int,
+        rng: Normals,
+    ) -> Floats:
+        """Return the polynomial of u plus h* z."""
+        values = self.expansion(preactivations)
+        noise = rng.standard_normal(values.shape).astype(values.dtype, copy=False)
+        values += noise * values.dtype.type(np.sqrt(self.noise_variance))
+        return values
+
+    def predictions(
+        self, preactivations: Floats, coordinates: Floats | None, component: int, weights: Floats
+    ) -> tuple[Floats, Floats]:
+        """Return the polynomial's prediction; the noise adds variance h*²‖ŵ‖²/k."""
+        k = len(weights)
+        mean = self.expansion(preactivations) @ weights / np.sqrt(k)
+        variance = self.noise_variance / k * np.sum(weights**2, axis=0)
+        return mean, np.broadcast_to(variance, mean.shape)
+
+    def coefficients(self, law: Law, order: int) -> Floats:
+        """Return E[P(m + s z) H_l(z)]/√l!, zero beyond the degree."""
+        kept = min(order, self.expansion.degree)
+        out = np.zeros((order + 1, len(law.means)))
+        out[: kept + 1] = polynomial_coefficients(
+            self.expansion.powers, law.means, law.deviations, kept
+        )
+        return out
+
+    def second_moment(self, law: Law) -> Floats:
+        """Return E[P(u)²], by Parseval over the degrees kept."""
+        return np.sum(self.coefficients(law, self.expansion.degree) ** 2, axis=0)

@@ -1,0 +1,236 @@
+"""Sums over pairs of neurons, Σ_{i≠j} ŵ_i ŵ_j Σ_{l≥2} â_l,i â_l,j R_ij^l, block by block.
+
+The correlations R of one block of neurons with another come from one product of rows of F̂, which
+all models and components share; spikes enter as low-rank corrections. Nothing k×k is stored.
+Correlations have the precision of F̂; in single precision they move the sum by about
+1e−8·‖ŵ‖² E φ².
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onegrad.describe.arrays import Floats
+from onegrad.models.feature_map import FeatureMap
+from onegrad.models.laws import Law
+from onegrad.moments.series import Series
+
+Index = slice | NDArray[np.integer]
+
+TILE, ROWS, COLUMNS = 1024, 256, 512
+SINGLE_TOLERANCE, DOUBLE_TOLERANCE = 1e-8, 1e-11
+CLOSE = 1.25  # ratio of deviations whose 200th power still fits single precision
+
+
+@dataclass(frozen=True)
+class PairSum:
+    """What to sum: a model's features under one component, for weights (k × penalties)."""
+
+    feature_map: FeatureMap
+    law: Law
+    weights: Floats
+
+
+def spike_loadings(law: Law, first_layer: Floats, basis: Floats) -> tuple[Floats, Floats]:
+    """Return F̂S Λ^{1/2} (k × d) and the variances Λ of the coordinates Sᵀx."""
+    variances = np.sum(basis * law.gaussian.covariance_times(basis), axis=0)
+    return (first_layer @ basis) * np.sqrt(variances), variances
+
+
+def pair_sums(first_layer: Floats, sums: Sequence[PairSum]) -> list[Floats]:
+    """Return Σ_{i≠j} ŵ_i ŵ_j (E[φ_i φ_j] − degrees 0 and 1) for each item, one per penalty."""
+    dtype = first_layer.dtype
+    # Rows are scaled by the largest deviation over components, so that no power exceeds 1.
+    reference = np.max([item.law.deviations for item in sums], axis=0)
+    totals: list[Floats] = [np.zeros(item.weights.shape[1]) for item in sums]
+    running = [
+        _Sum(item, first_layer, reference, total)
+        for item, total in zip(sums, totals, strict=True)
+        if item.feature_map.degree is None or item.feature_map.degree > 1
+    ]
+    if not running:
+        return totals
+    by_law: dict[int, list[_Sum]] = {}
+    for one in running:
+        by_law.setdefault(one.law.component, []).append(one)
+    for rows, columns, product in _blocks(first_layer / reference[:, None].astype(dtype)):
+        for group in by_law.values():
+            _add_block(group, product, rows, columns)
+    for one in running:
+        one.series.warn_if_truncated()
+    return totals
+
+
+def _blocks(scaled: Floats) -> Iterator[tuple[slice, slice, Floats]]:
+    """Yield (rows, columns, scaled[rows] scaled[columns]ᵀ) that cover all pairs i < j.
+
+    Products are made in large tiles, where BLAS is fastest, and handed out in blocks that stay in
+    the cache; those on the diagonal are squares with rows = columns, which hold each pair twice.
+    """
+    k = len(scaled)
+    for top in range(0, k, TILE):
+        bottom = min(top + TILE, k)
+        strips = [slice(i, min(i + ROWS, bottom)) for i in range(top, bottom, ROWS)]
+        for strip in strips:
+            yield strip, strip, scaled[strip] @ scaled[strip].T
+            yield from _cut(strip, strip.stop, scaled[strip] @ scaled[strip.stop : bottom].T)
+        for left in range(bottom, k, TILE):
+            tile = scaled[top:bottom] @ scaled[left : left + TILE].T
+            for strip in strips:
+                yield from _cut(strip, left, tile[strip.start - top : strip.stop - top])
+
+
+def _cut(rows: slice, left: int, product: Floats) -> Iterator[tuple[slice, slice, Floats]]:
+    for start in range(0, product.shape[1], COLUMNS):
+        part = product[:, start : start + COLUMNS]
+        yield rows, slice(left + start, left + start + part.shape[1]), part
+
+
+def _add_block(
+    group: list[_Sum],
+    product: Floats,
+    rows: slice,
+    columns: slice,
+) -> None:
+    """Add one block of pairs to all models under one component."""
+    law = group[0].law
+    covariance = _spiked(product, law.gaussian.level, group[0].spikes, rows, columns)
+    if group[0].rescale is not None:
+        covariance *= group[0].rescale[rows, None]
+        covariance *= group[0].rescale[columns]
+    if rows == columns:
+        np.fill_diagonal(covariance, 0)
+    square = covariance * covariance
+    largest = float(np.sqrt(square.max(initial=0.0)))
+    plan = [(one, one.orders_needed(largest)) for one in group if one.basis_loadings is None]
+    closed = [one for one, orders in plan if one.series.closed(orders)]
+    for one in closed:
+        one.add_closed_form(covariance, rows, columns)
+    plain = [(one, orders) for one, orders in plan if one not in closed]
+    _add_powers(plain, covariance, square, rows, columns)
+    for one in group:
+        if one.basis_loadings is not None:
+            one.add_conditional(covariance, rows, columns)
+
+
+def _spiked(product: Floats, level: float, spikes: Floats, rows: slice, columns: slice) -> Floats:
+    if not spikes.shape[1]:
+        return product * product.dtype.type(level)
+    covariance: Floats = spikes[rows] @ spikes[columns].T
+    covariance += product if level == 1 else product * product.dtype.type(level)
+    return covariance
+
+
+def _add_powers(
+    plan: list[tuple[_Sum, int]],
+    covariance: Floats,
+    square: Floats,
+    rows: slice,
+    columns: slice,
+) -> None:
+    """Add Σ_l of the plain series: each power is made once, degrees that vanish are skipped.
+
+    Even and odd powers have chains of their own, R²·R²⋯ and R³·R²⋯, so that a power has the same
+    bits whichever others are wanted.
+    """
+    wanted = sorted({q for one, orders in plan for q in one.series.active(orders)})
+    for parity in (0, 1):
+        power, reached = square, 2
+        for q in [q for q in wanted if q % 2 == parity]:
+            if parity and reached == 2:
+                power, reached = square * covariance, 3
+            while reached < q:
+                power = np.multiply(power, square, out=None if power is square else power)
+                reached += 2
+            for one, orders in plan:
+                if q <= orders and one.series.is_active[q]:
+                    one.add(q, power, rows, columns)
+
+
+class _Sum:
+    """The running sum of one item, with its coefficients scaled to the blocks' units."""
+
+    def __init__(
+        self, item: PairSum, first_layer: Floats, reference: Floats, total: Floats
+    ) -> None:
+        self.item, self.law, self.total = item, item.law, total
+        self.dtype = first_layer.dtype
+        tolerance = SINGLE_TOLERANCE if self.dtype == np.float32 else DOUBLE_TOLERANCE
+        self.series = Series(item.feature_map, item.law, tolerance=tolerance)
+        # Blocks are in units of `reference`. Where this component's deviations are close to it the
+        # coefficients take up the difference; otherwise the blocks are rescaled.
+        ratio = reference / self.law.deviations
+        close = float(np.max(ratio)) <= CLOSE
+        self.rescale = None if close else ratio.astype(self.dtype)
+        self.ratio = ratio if close else np.ones_like(ratio)
+        self.bound_ratio = float(np.max(self.ratio)) ** 2
+        self.spikes = (self.law.loadings / reference[:, None]).astype(self.dtype)
+        basis = item.feature_map.basis(self.law.component)
+        self.basis_loadings: Floats | None = None
+        if basis is not None:
+            loadings, _ = spike_loadings(self.law, first_layer.astype(float, copy=False), basis)
+            unit = reference if close else self.law.deviations
+            self.basis_loadings = (loadings / unit[:, None]).astype(self.dtype)
+        self._weighted: dict[int, Floats] = {}
+
+    def orders_needed(self, largest: float) -> int:
+        """Return the last degree to sum for a block with this largest entry."""
+        return self.series.orders_needed(largest * self.bound_ratio)
+
+    def weighted(self, q: int) -> Floats:
+        """Return c_q,i = ŵ_i â_q,i in the blocks' units, (k × penalties)."""
+        if q not in self._weighted:
+            scaled = self.series.coefficients[q] * self.ratio**q
+            self._weighted[q] = (scaled[:, None] * self.item.weights).astype(self.dtype)
+        return self._weighted[q]
+
+    def add(self, q: int, power: Floats, rows: slice, columns: slice) -> None:
+        """Add Σ_ij c_q,i c_q,j power_ij for one degree."""
+        weighted = self.weighted(q)
+        self._count(weighted[rows] * (power @ weighted[columns]), rows, columns)
+
+    def _count(self, terms: Floats, rows: slice, columns: slice) -> None:
+        """Add a block's terms; both orders of every pair count, and a square has both."""
+        block = np.sum(terms, axis=0, dtype=np.float64)
+        self.total += block if rows == columns else 2 * block
+
+    def add_closed_form(self, covariance: Floats, rows: slice, columns: slice) -> None:
+        """Add the closed form of E[φ_iφ_j] less its degrees 0 and 1."""
+        weights = self.item.weights
+        correlation = covariance * (self.ratio[rows, None] * self.ratio[columns])
+        kernel = closed_pairs(self.series, correlation, rows, columns)
+        if rows == columns:
+            np.fill_diagonal(kernel, 0)
+        self._count(weights[rows] * (kernel @ weights[columns]), rows, columns)
+
+    def add_conditional(self, covariance: Floats, rows: slice, columns: slice) -> None:
+        """Add Σ_l with (ρ + β)^l cut after β²: ρ the spikes' part of the covariance, β the rest."""
+        assert self.basis_loadings is not None
+        spike = self.basis_loadings[rows] @ self.basis_loadings[columns].T
+        if rows == columns:
+            np.fill_diagonal(spike, 0)
+        rest = covariance - spike
+        # ρ and β may have opposite signs: their sizes bound the terms, not that of their sum.
+        orders = self.orders_needed(float(np.max(np.abs(spike) + np.abs(rest), initial=0.0)))
+        self.add(2, covariance * covariance, rows, columns)
+        before, power = spike, spike * spike  # ρ^{l−2}, ρ^{l−1} for l = 3
+        for q in range(3, orders + 1):
+            mixed = q * power + (q * (q - 1) / 2) * before * rest
+            mixed *= rest
+            before, power = power, power * spike
+            if self.series.is_active[q]:
+                self.add(q, mixed + power, rows, columns)
+
+
+def closed_pairs(series: Series, correlation: Floats, rows: Index, columns: Index) -> Floats:
+    """Return E[φ_iφ_j] less its degrees 0 and 1 for a block of pairs, by the closed form."""
+    assert series.pair is not None
+    deviations, low = series.law.deviations, series.coefficients[:2]
+    kernel = series.pair(correlation, deviations[rows, None], deviations[None, columns])
+    kernel -= np.outer(low[0, rows], low[0, columns])
+    kernel -= np.outer(low[1, rows], low[1, columns]) * correlation
+    return kernel

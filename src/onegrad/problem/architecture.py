@@ -1,0 +1,52 @@
+"""The network's description: width, activation, second layer."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import AfterValidator, model_validator
+
+from onegrad.calculus import functions
+from onegrad.describe.fields import Count, Flag, Positive
+from onegrad.describe.value import Value
+
+ActivationName = Annotated[str, AfterValidator(lambda name: functions.get_activation(name).name)]
+
+
+class Network(Value):
+    """A two-layer network ŷ = wᵀσ(Fx)/√k with `width` neurons, or width_ratio × samples.
+
+    `second_layer`: w_i ~ N(0, 1/k), ±1/√k at random, or 1/√k. `normalise_rows` scales the rows
+    of the initial F to norm 1; otherwise F_ij ~ N(0, 1/Tr Σ).
+    """
+
+    rivals: ClassVar[dict[str, tuple[str, ...]]] = {
+        "width": ("width_ratio",),
+        "width_ratio": ("width",),
+    }
+
+    width: Count | None = None
+    width_ratio: Positive | None = None
+    activation: ActivationName = "relu"
+    second_layer: Literal["gaussian", "sign", "constant"] = "gaussian"
+    normalise_rows: Flag = False
+    steps: Literal[1] = 1
+
+    @model_validator(mode="before")
+    @classmethod
+    def _default_width(cls, fields: Any) -> Any:
+        """Write the default ratio out, so that a saved problem says what it used."""
+        if isinstance(fields, dict) and all(
+            fields.get(name) is None for name in ("width", "width_ratio")
+        ):
+            return {**fields, "width_ratio": 1.0}
+        return fields
+
+    @model_validator(mode="after")
+    def _one_width(self) -> Network:
+        if self.width is not None and self.width_ratio is not None:
+            raise ValueError(
+                f"width={self.width} and width_ratio={self.width_ratio}: must not be given "
+                "together; remove one"
+            )
+        return self

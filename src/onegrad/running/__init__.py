@@ -1,0 +1,4 @@
+"""Sweeps: settings × trials as jobs on engines, rows in a store, tables of them.
+
+May import: all folders above but steps. Read first: `driver.py`.
+"""

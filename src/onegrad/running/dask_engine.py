@@ -1,0 +1,171 @@
+"""The engine beyond one machine: Dask distributed, through any scheduler's address."""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+import warnings
+from collections import deque
+from collections.abc import Iterator
+from typing import Any
+
+from onegrad.describe.exceptions import Failure, InvalidInput
+from onegrad.describe.registry import snapshot
+from onegrad.running.engines import Engine, interrupts_ignored, lost_report
+from onegrad.running.jobs import Report, Task, run_in_worker
+from onegrad.training.streams import NUMERICS
+
+CONNECT_SECONDS = 10
+IN_FLIGHT_PER_THREAD = 3  # so that no worker waits for the driver
+DEATHS_ALLOWED = 4  # of workers until the scheduler gives a task up (its allowed-failures + 1)
+POLL_SECONDS, LOOK_SECONDS, NO_WORKERS_SECONDS = 0.01, 2.0, 600
+
+
+class EngineLost(Failure):
+    """The cluster is gone; what was stored stays."""
+
+
+def dask_engine(address: str, *, workers: int, needed: float) -> Engine:
+    """Return the engine of a Dask cluster: a scheduler's address, or "local" for one made here.
+
+    `needed` is the peak memory of a trial, compared with what each worker is allowed.
+    """
+    try:
+        import distributed
+    except ImportError:
+        raise InvalidInput(
+            f"dask={address!r}: needs the package distributed; pip install 'onegrad[dask]'"
+        ) from None
+
+    # Its loggers print tracebacks of what we report in one line.
+    for name in list(logging.root.manager.loggerDict):
+        if name.split(".")[0] == "distributed":
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+    client = _client(distributed, address, workers)
+    try:
+        _check_memory(client, address, needed)
+    except InvalidInput:
+        client.close()
+        raise
+
+    def run(tasks: list[Task]) -> Iterator[Report]:
+        with client:
+            yield from _reports(distributed, client, tasks)
+
+    return run
+
+
+def _client(distributed: Any, address: str, workers: int) -> Any:
+    if address == "local":
+        with interrupts_ignored():
+            return distributed.Client(
+                n_workers=workers, threads_per_worker=1, dashboard_address=None
+            )
+    if not re.fullmatch(r"([a-z]+://)?[^\s/:]+:\d+", address):
+        raise InvalidInput(
+            f"dask={address!r}: must be local or a scheduler's address; try tcp://HOST:8786"
+        )
+    try:
+        return distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+    except (OSError, ValueError, TimeoutError) as error:
+        reason = " ".join(str(error).split())[:120] or type(error).__name__
+        raise InvalidInput(
+            f"dask={address!r}: no scheduler answers ({reason}); check the address"
+        ) from None
+
+
+def _check_memory(client: Any, address: str, needed: float) -> None:
+    limits = [w["memory_limit"] for w in client.scheduler_info(n_workers=-1)["workers"].values()]
+    least = min((limit for limit in limits if limit), default=float("inf"))
+    if needed > least:
+        raise InvalidInput(
+            f"dask={address!r}: a worker is allowed {least / 1e9:.3g} GB, a trial needs "
+            f"{needed / 1e9:.3g} GB; give workers more memory, or lower dimension, samples or width"
+        )
+    if not limits:
+        warnings.warn(f"dask={address}: has no workers yet; waiting for them", stacklevel=2)
+
+
+def _reports(distributed: Any, client: Any, tasks: list[Task]) -> Iterator[Report]:
+    known = snapshot()
+    waiting = deque(tasks)
+    suspects: deque[Task] = deque()  # were on a worker that died; each is tried alone
+    held: dict[Any, Task] = {}
+    completed = distributed.as_completed(loop=client.loop)
+
+    def submit(task: Task) -> None:
+        future = client.submit(run_in_worker, task.jobs, known, numerics=NUMERICS, pure=False)
+        held[future] = task
+        completed.add(future)
+
+    def fill() -> None:
+        threads = sum(client.nthreads().values())
+        while waiting and len(held) < max(IN_FLIGHT_PER_THREAD * threads, 2):
+            submit(waiting.popleft())
+        if suspects and not held:
+            submit(suspects.popleft())
+
+    fill()
+    while held:
+        _wait_for_one(client, completed)
+        future = next(completed)
+        task = held.pop(future)
+        report = _report(distributed, future, task, waiting, suspects)
+        future.release()
+        fill()
+        if report is not None:
+            yield report
+
+
+def _wait_for_one(client: Any, completed: Any) -> None:
+    """Wait until a future is done; raise when the cluster has had no workers for too long."""
+    alone_since = None
+    looked = time.monotonic()
+    while not completed.has_ready():
+        time.sleep(POLL_SECONDS)
+        now = time.monotonic()
+        if now - looked < LOOK_SECONDS:
+            continue
+        looked = now
+        if client.status != "running" or client.nthreads():
+            alone_since = None
+        else:
+            alone_since = alone_since or now
+            if now - alone_since > NO_WORKERS_SECONDS:
+                raise EngineLost(
+                    f"dask: no workers for {NO_WORKERS_SECONDS} s; finished rows are stored; start "
+                    "workers, then the command again"
+                )
+
+
+def _report(
+    distributed: Any, future: Any, task: Task, waiting: deque[Task], suspects: deque[Task]
+) -> Report | None:
+    """Return what the task brought; None when it goes back into a queue."""
+    if future.status == "finished":
+        try:
+            report: Report = future.result()
+        except (OSError, TimeoutError, distributed.client.FutureCancelledError):
+            waiting.append(task)  # its worker was lost between the end and the fetch
+            return None
+        return report
+    error = future.exception() if future.status == "error" else None
+    if isinstance(error, distributed.KilledWorker):
+        # The scheduler blames everything that was on a worker when it died. Only a job that does
+        # it again with nothing else in flight is to blame.
+        if task.deaths:
+            task.deaths += DEATHS_ALLOWED
+            return lost_report(task)
+        task.deaths = DEATHS_ALLOWED
+        suspects.extend(task.alone())
+        return None
+    if error is not None:
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise EngineLost(
+            f"dask: a worker cannot run trials ({reason[:120]}); install the same onegrad there, "
+            "then start the command again"
+        )
+    raise EngineLost(
+        "dask: the scheduler is gone; finished rows are stored; start the command again"
+    )

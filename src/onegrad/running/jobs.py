@@ -1,0 +1,187 @@
+"""One job of a sweep: a trial of one setting, run in whichever process, returned as rows."""
+
+from __future__ import annotations
+
+import functools
+import platform
+import time
+import traceback
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from importlib import metadata
+from typing import Any, Literal
+
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from onegrad.calculus import functions
+from onegrad.describe.arrays import Floats
+from onegrad.describe.digests import digest
+from onegrad.describe.registry import Snapshot, adopt
+from onegrad.models.model import Model
+from onegrad.problem.problem import Problem
+from onegrad.training.reuse import Shared
+from onegrad.training.streams import NUMERICS
+from onegrad.verbs.prediction import Method, predict_draw
+from onegrad.verbs.trial import run_trial
+
+PACKAGES = ("onegrad", "numpy", "scipy")
+
+
+@dataclass(frozen=True)
+class Job:
+    """What one trial needs: a verb, a problem, models, and the numbers that fix its draws."""
+
+    verb: Literal["simulate", "predict"]
+    problem: Problem
+    models: tuple[Model, ...]
+    seed: int
+    trial: int
+    method: Method = "single"
+
+    def identity(self, model: Model) -> dict[str, Any]:
+        """Return everything that determines the model's numbers in this job."""
+        fields: dict[str, Any] = {
+            "verb": self.verb,
+            "problem": self.problem.digest,
+            "model": model.key,
+            "precision": self.problem.precision,
+            "trial": self.trial,
+            "seed": self.seed,
+            "numerics": NUMERICS,
+        }
+        if self.verb == "predict":
+            fields["method"] = self.method
+        functions = registered_functions(self.problem)
+        return {**fields, "functions": functions} if functions else fields
+
+    def key(self, model: Model) -> str:
+        """Return the digest under which the model's row is stored."""
+        return digest(self.identity(model))
+
+
+@dataclass
+class Task:
+    """Jobs that one worker runs in turn, sharing draws and products.
+
+    `deaths` counts the workers that were lost while they ran it.
+    """
+
+    jobs: list[Job]
+    deaths: int = 0
+
+    def alone(self) -> list[Task]:
+        """Return one task per job, to find out which of them kills workers."""
+        return [Task([job], self.deaths) for job in self.jobs]
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a task brought: rows of so many jobs, and warnings for the driver to show once."""
+
+    rows: list[dict[str, Any]]
+    jobs: int
+    failed: int
+    notes: list[str] = field(default_factory=list)
+
+
+class OtherNumerics(RuntimeError):
+    """A worker has another version of the numerics than the driver."""
+
+
+def run_task(jobs: Sequence[Job], known: Snapshot, *, numerics: int = NUMERICS) -> Report:
+    """Return the rows of the jobs; a job that raises gives rows with its error."""
+    if numerics != NUMERICS:
+        raise OtherNumerics(
+            f"numerics={numerics}: a worker has version {NUMERICS}; install the same onegrad there"
+        )
+    adopt(known)
+    shared = Shared() if len(jobs) > 1 else None
+    rows, failed = [], 0
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for job in jobs:
+            mine = _rows(job, shared)
+            failed += any(row["status"] == "failed" for row in mine)
+            rows += mine
+    notes = list(dict.fromkeys(str(w.message) for w in caught))
+    return Report(rows, len(jobs), failed, notes)
+
+
+def run_in_worker(jobs: Sequence[Job], known: Snapshot, *, numerics: int = NUMERICS) -> Report:
+    """Return the rows in a process that is a worker: one BLAS thread from now on."""
+    threadpool_limits(limits=1)
+    return run_task(jobs, known, numerics=numerics)
+
+
+def _rows(job: Job, shared: Shared | None) -> list[dict[str, Any]]:
+    start = time.perf_counter()
+    try:
+        metrics = _computed(job, shared)
+    except Exception as error:  # a trial may fail in any way; the sweep goes on and records it
+        if len(job.models) > 1:
+            # Which of the models fails? The numbers of each do not depend on the others.
+            return [row for m in job.models for row in _rows(replace(job, models=(m,)), shared)]
+        return [failed_row(job, job.models[0], error, time.perf_counter() - start)]
+    share = (time.perf_counter() - start) / len(job.models)
+    return [
+        {
+            **_common(job, model, share),
+            "status": "ok",
+            "metrics": {name: values.tolist() for name, values in metrics[model.name].items()},
+        }
+        for model in job.models
+    ]
+
+
+def _computed(job: Job, shared: Shared | None) -> dict[str, dict[str, Floats]]:
+    where = {"seed": job.seed, "trial": job.trial, "shared": shared}
+    if job.verb == "simulate":
+        return run_trial(job.problem, job.models, **where)  # type: ignore[arg-type]
+    return predict_draw(job.problem, job.models, method=job.method, **where)  # type: ignore[arg-type]
+
+
+def failed_row(job: Job, model: Model, error: BaseException, seconds: float) -> dict[str, Any]:
+    """Return the row of a trial that gave no numbers."""
+    return {
+        **_common(job, model, seconds),
+        "status": "failed",
+        "error": f"{type(error).__name__}: {error}",
+        "traceback": "".join(traceback.format_exception(error)),
+    }
+
+
+def _common(job: Job, model: Model, seconds: float) -> dict[str, Any]:
+    identity = job.identity(model)
+    return {
+        "kind": "row",
+        "key": digest(identity),
+        **identity,
+        "seconds": seconds,
+        "versions": versions(),
+        "blas": blas_kernel(),
+    }
+
+
+def registered_functions(problem: Problem) -> dict[str, str]:
+    """Return digests of the registered activations that the problem uses."""
+    names = {problem.network.activation, getattr(problem.teacher, "link", "")}
+    found = {name: functions.fingerprint(name) for name in sorted(names)}
+    return {name: mark for name, mark in found.items() if mark is not None}
+
+
+@functools.cache
+def versions() -> dict[str, str]:
+    """Return the versions of Python and of the packages that make the numbers."""
+    return {"python": platform.python_version(), **{p: metadata.version(p) for p in PACKAGES}}
+
+
+@functools.cache
+def blas_kernel() -> str:
+    """Return library, version and kernel of BLAS in this process."""
+    found = {
+        f"{info['internal_api']} {info['version']} {info.get('architecture', '')}".strip()
+        for info in threadpool_info()
+        if info["user_api"] == "blas"
+    }
+    return ", ".join(sorted(found))

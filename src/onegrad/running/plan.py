@@ -1,0 +1,157 @@
+"""What sweeps ask for and what is still missing: plans and tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from onegrad.describe.checks import shown, whole_number
+from onegrad.describe.digests import digest
+from onegrad.describe.exceptions import InvalidInput
+from onegrad.machine.memory import require_memory
+from onegrad.machine.rates import Rates, measure_rates
+from onegrad.running.jobs import Job, Task
+from onegrad.running.store import Contents, check_writable, read
+from onegrad.running.sweeps import Setting, Sweep
+from onegrad.verbs.cost import peak_bytes, seconds, theory_bytes
+
+TASK_SECONDS = 0.5  # small trials travel together up to about this long
+TASKS_PER_WORKER = 4  # but each worker gets several tasks, so that all end together
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What sweeps ask for and what is still missing in the folder.
+
+    `seconds` is the estimated time of the missing trials on one core, `bytes` the estimated peak
+    memory of the largest trial.
+    """
+
+    sweeps: tuple[tuple[Sweep, tuple[Setting, ...]], ...]
+    directory: Path
+    missing: tuple[Job, ...]
+    total: int
+    failed: int
+    seconds: float
+    bytes: float
+    contents: Contents
+    rates: Rates
+
+    @property
+    def settings(self) -> list[Setting]:
+        """The settings of all sweeps."""
+        return [setting for _, settings in self.sweeps for setting in settings]
+
+    @property
+    def stored(self) -> int:
+        """Trials that are in the folder already."""
+        return self.total - len(self.missing)
+
+
+def plan_sweep(sweep: Sweep, directory: str | Path, *, retry_failed: bool = False) -> Plan:
+    """Return the plan of a sweep into a folder; nothing is written but a missing folder."""
+    return plan_sweeps([sweep], directory, retry_failed=retry_failed)
+
+
+def plan_sweeps(
+    sweeps: Sequence[Sweep], directory: str | Path, *, retry_failed: bool = False
+) -> Plan:
+    """Return one plan of several sweeps into a folder; what they have in common is run once."""
+    if not isinstance(directory, str | Path) or not str(directory):
+        raise InvalidInput(f"out={directory!r}: must be a folder; name one")
+    for sweep in sweeps:
+        if not isinstance(sweep, Sweep):
+            raise InvalidInput(f"sweep={shown(sweep)}: must be a Sweep; load one with Sweep.load")
+    folder = Path(directory)
+    check_writable(folder)
+    expanded = tuple((sweep, tuple(sweep.settings())) for sweep in sweeps)
+    contents = read(folder)
+    missing, total, failed = [], 0, 0
+    asked: set[str] = set()
+    for sweep, settings in expanded:
+        for job in (job for setting in settings for job in _jobs(sweep, setting)):
+            keys = {}
+            for model in job.models:
+                key = job.key(model)
+                if key not in asked:
+                    keys[model] = key
+                    asked.add(key)
+            total += bool(keys)
+            lost = [m for m, key in keys.items() if _is_failed(contents, key)]
+            failed += bool(lost)
+            wanted = [
+                m
+                for m, key in keys.items()
+                if key not in contents.rows or (retry_failed and m in lost)
+            ]
+            if wanted:
+                missing.append(replace(job, models=tuple(wanted)))
+    rates = measure_rates()
+    spent = sum(seconds(job.problem, job.models, rates, verb=job.verb) for job in missing)
+    every = (_bytes(sweep, setting) for sweep, settings in expanded for setting in settings)
+    needed = max(every, default=0.0)
+    return Plan(expanded, folder, tuple(missing), total, failed, spent, needed, contents, rates)
+
+
+def _bytes(sweep: Sweep, setting: Setting) -> float:
+    """Return the peak memory of one worker on this setting, over what it does there."""
+    simulated = peak_bytes(setting.problem, setting.models) if "simulate" in sweep.verbs else 0.0
+    return max(simulated, theory_bytes(setting.problem) if "predict" in sweep.verbs else 0.0)
+
+
+def check_plan(plan: Plan, *, workers: int) -> None:
+    """Raise InvalidInput when the workers together need more memory than this machine has."""
+    whole_number("workers", workers, least=1)
+    require_memory(plan.bytes, workers=workers)
+
+
+def _is_failed(contents: Contents, key: str) -> bool:
+    return key in contents.rows and contents.rows[key]["status"] == "failed"
+
+
+def _jobs(sweep: Sweep, setting: Setting) -> Iterator[Job]:
+    for verb in sweep.verbs:
+        problem, models, count = setting.problem.trained, setting.models, sweep.trials
+        if verb == "predict":
+            # The conditional model has no theory of its own: its errors are the network's.
+            models = tuple(m for m in models if m.kind != "conditional")
+            problem, count = setting.problem, sweep.draws
+        if models:
+            for trial in range(count):
+                yield Job(verb, problem, models, sweep.seed, trial, sweep.method)
+
+
+def make_tasks(plan: Plan, workers: int) -> list[Task]:
+    """Return the missing jobs in tasks, trial by trial, what shares draws and products together.
+
+    Within a trial problems that differ in the network alone come in turn, the widest first.
+    """
+    longest = min(TASK_SECONDS, plan.seconds / (workers * TASKS_PER_WORKER))
+    places = {
+        mark: _place(s)
+        for s in plan.settings
+        for mark in (s.problem.trained.digest, s.problem.digest)
+    }
+    ordered = sorted(
+        plan.missing, key=lambda job: (job.trial, job.verb, *places[job.problem.digest])
+    )
+    tasks: list[Task] = []
+    held = 0.0
+    for job in ordered:
+        cost = seconds(job.problem, job.models, plan.rates, verb=job.verb)
+        if not tasks or held + cost > longest:
+            tasks.append(Task([]))
+            held = 0.0
+        tasks[-1].jobs.append(job)
+        held += cost
+    return tasks
+
+
+def _place(setting: Setting) -> tuple[Any, ...]:
+    fields = setting.problem.to_dict()
+    network = fields.pop("network")
+    samples = fields.pop("samples")
+    rest = digest(fields)
+    return rest, -setting.problem.width, samples, network["activation"], setting.problem.digest

@@ -1,0 +1,224 @@
+"""A sweep as a value: one base problem, axes over any of its fields, models, trials and a seed."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import BeforeValidator, Field, PlainValidator, model_validator
+
+from onegrad.describe.arrays import Array
+from onegrad.describe.checks import real_numbers, shown, whole_number
+from onegrad.describe.exceptions import InvalidInput
+from onegrad.describe.fields import Count
+from onegrad.describe.toml import read_fields, write_value
+from onegrad.describe.value import Value, count_fields
+from onegrad.models.model import Model
+from onegrad.models.resolve import resolve_models
+from onegrad.problem.problem import Problem
+from onegrad.verbs.cost import check_mixture_memory
+
+Verb = Literal["simulate", "predict"]
+MOST_SETTINGS = 1_000_000
+MOST_RUNS = 10_000_000
+
+
+def _axis(name: str, values: Any) -> tuple[Any, ...]:
+    """Return the values of an axis: a list, or a range of `count` values from start to stop."""
+    if isinstance(values, Mapping):
+        return _range(dict(values), whole=name.rpartition(".")[2] in count_fields(Problem))
+    if isinstance(values, str | Array) or not isinstance(values, list | tuple | np.ndarray):
+        raise ValueError("must be a list, or a table with start, stop and count; correct it")
+    listed = tuple(_plain_value(value) for value in values)
+    if not listed:
+        raise ValueError("must hold at least one value; add one")
+    return listed
+
+
+def _plain_value(value: Any) -> Any:
+    """Return a value that TOML can hold: numpy numbers as Python's, arrays as `Array`."""
+    if value is None:
+        raise ValueError("must not hold None; write the default out")
+    if isinstance(value, np.generic):
+        return value.item()
+    return Array(value) if isinstance(value, np.ndarray) else value
+
+
+def _range(table: dict[str, Any], *, whole: bool) -> tuple[Any, ...]:
+    """Return evenly spaced values, or evenly in the logarithm; rounded for fields of counts."""
+    spacing = table.pop("spacing", "linear")
+    if set(table) != {"start", "stop", "count"} or spacing not in ("linear", "log"):
+        raise ValueError('must have start, stop, count, and spacing "linear" or "log"; correct it')
+    start, stop = real_numbers([table["start"], table["stop"]])
+    count = whole_number("count", table["count"], least=1)
+    if count > MOST_SETTINGS:
+        raise ValueError(f"must have at most {MOST_SETTINGS} values; lower count")
+    if spacing == "log" and not (start > 0 and stop > 0):
+        raise ValueError("a log range must start and stop above 0; change it")
+    space = np.geomspace if spacing == "log" else np.linspace
+    numbers = [float(x) for x in space(start, stop, count)]
+    return tuple(dict.fromkeys(round(x) for x in numbers)) if whole else tuple(numbers)
+
+
+def _axes(table: Any) -> dict[str, tuple[Any, ...]]:
+    if not isinstance(table, Mapping):
+        raise ValueError("must be a table of axes; correct it")
+    axes = {}
+    for name, values in table.items():
+        if isinstance(values, Mapping) and not {"start", "stop", "count"} & set(values):
+            # TOML reads network.width = […] without quotes as a table in a table.
+            if not values:
+                raise InvalidInput(f"{name}={{}}: must hold at least one axis; add one")
+            axes.update(_axes({f"{name}.{inner}": axis for inner, axis in values.items()}))
+            continue
+        if "__" in str(name):
+            raise InvalidInput(f"{name}: write the path with dots; rename it")
+        try:
+            axes[str(name)] = _axis(str(name), values)
+        except ValueError as error:
+            raise InvalidInput(f"{name}={shown(values)}: {error}") from None
+    return axes
+
+
+def _names(value: Any) -> Any:
+    return tuple(value.split(",")) if isinstance(value, str) else value
+
+
+def _groups(value: Any) -> Any:
+    """Return groups of axes; one flat list is one group."""
+    listed = isinstance(value, list | tuple)
+    return (tuple(value),) if listed and value and isinstance(value[0], str) else value
+
+
+class Sweep(Value):
+    """Settings × trials: `axes` give values to fields of `problem`, by dotted path.
+
+    Axes multiply; those named in one group of `zip` move together. An axis over `ridge` costs no
+    trials of its own: one decomposition serves all penalties.
+    """
+
+    problem: Problem = Problem()
+    axes: Annotated[dict[str, tuple[Any, ...]], PlainValidator(_axes)] = Field({})
+    zip: Annotated[tuple[tuple[str, ...], ...], BeforeValidator(_groups)] = ()
+    models: Annotated[tuple[str, ...], BeforeValidator(_names)] = ("network", "hermite")
+    verbs: Annotated[tuple[Verb, ...], BeforeValidator(_names)] = ("simulate",)
+    trials: Count = 8
+    draws: Count = 4
+    method: Literal["single", "conditional"] = "single"
+    seed: Annotated[int, PlainValidator(lambda n: whole_number("seed", n, least=0))] = 0
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Sweep:
+        if not self.verbs:
+            raise ValueError("verbs=(): must name simulate, predict or both; add one")
+        grouped = [name for group in self.zip for name in group]
+        for name in grouped:
+            if name not in self.axes:
+                raise ValueError(f"zip={name!r}: must name an axis; add it to axes")
+            if grouped.count(name) > 1:
+                raise ValueError(f"zip={name!r}: must stand in one group; remove it from others")
+        for group in self.zip:
+            lengths = {name: len(self.axes[name]) for name in group}
+            if len(set(lengths.values())) > 1:
+                raise ValueError(f"zip={lengths}: axes of a group must be equally long; change one")
+        for axes in (*self.zip, *((name,) for name in self.axes if name not in grouped)):
+            points = list(zip(*(self.axes[name] for name in axes), strict=True))
+            if len({json.dumps(point, default=_described) for point in points}) < len(points):
+                raise ValueError(f"axes.{axes[0]}: must not repeat a value; remove one")
+        return self
+
+    @property
+    def varied(self) -> list[str]:
+        """The axes that make settings: all but an ungrouped `ridge`."""
+        grouped = {name for group in self.zip for name in group}
+        return [name for name in self.axes if name != "ridge" or name in grouped]
+
+    def settings(self) -> list[Setting]:
+        """Return every setting with its problem and resolved models, checked, in axis order."""
+        base = self.problem
+        if "ridge" in self.axes and "ridge" not in self.varied:
+            base = base.replace(ridge=self.axes["ridge"])
+        groups: list[tuple[str, ...]] = []
+        for name in self.varied:
+            group = next((g for g in self.zip if name in g), (name,))
+            if group not in groups:
+                groups.append(group)
+        sizes = [range(len(self.axes[group[0]])) for group in groups]
+        total = int(np.prod([len(size) for size in sizes], dtype=float))
+        if total > MOST_SETTINGS:
+            raise InvalidInput(
+                f"axes: give {total} settings, at most {MOST_SETTINGS} are taken; shorten one"
+            )
+        runs = total * sum(self.trials if v == "simulate" else self.draws for v in self.verbs)
+        if runs > MOST_RUNS:
+            raise InvalidInput(
+                f"trials={self.trials}: give {runs:.3g} runs, at most {MOST_RUNS:.0e} are taken; "
+                "lower it, or split the sweep"
+            )
+        settings = []
+        for places in itertools.product(*sizes):
+            coordinates = {
+                name: self.axes[name][place]
+                for group, place in zip(groups, places, strict=True)
+                for name in group
+            }
+            settings.append(self._setting(base, coordinates))
+        return settings
+
+    def _setting(self, base: Problem, coordinates: dict[str, Any]) -> Setting:
+        changes = {name.replace(".", "__"): value for name, value in coordinates.items()}
+        try:
+            problem = base.replace(**changes) if changes else base
+            check_mixture_memory(problem)
+            if "predict" in self.verbs:
+                problem.data.check_fit()
+            models = resolve_models(problem, self.models, seed=self.seed)
+        except InvalidInput as error:
+            raise InvalidInput(f"axes: {error}" if coordinates else str(error)) from None
+        if "predict" in self.verbs and all(model.kind == "conditional" for model in models):
+            raise InvalidInput(
+                f"models={list(self.models)}: the conditional model has no theory of its own, its "
+                "errors are the network's; add network, or leave predict out of verbs"
+            )
+        return Setting(coordinates, problem, tuple({m.key: m for m in models[::-1]}.values())[::-1])
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of everything that the sweep asks for."""
+        plain = self.model_dump(mode="python", exclude={"problem"})
+        text = json.dumps([self.problem.identity(), plain], sort_keys=True, default=_described)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    @classmethod
+    def load(cls, path: str | Path) -> Sweep:
+        """Return the sweep in a TOML file; arrays come from the `.npz` beside it."""
+        fields = read_fields(Path(path))
+        outside = [name for name in fields if name in Problem.model_fields]
+        if outside:
+            raise InvalidInput(
+                f"{outside[0]}: belongs to the problem; move it under [problem], or use simulate"
+            )
+        return cls(**fields)
+
+    def save(self, path: str | Path) -> None:
+        """Write the sweep to a TOML file, large arrays to an `.npz` of the same name."""
+        write_value(self, Path(path))
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One point of a sweep: coordinates along the axes, the problem there, its models."""
+
+    coordinates: dict[str, Any]
+    problem: Problem
+    models: tuple[Model, ...]
+
+
+def _described(value: Any) -> Any:
+    return value.values.tolist() if isinstance(value, Array) else repr(value)

@@ -1,0 +1,286 @@
+"""Results of sweeps as tables: rows of a folder joined with the settings that asked for them."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from onegrad.describe.checks import shown
+from onegrad.describe.digests import digest
+from onegrad.describe.exceptions import InvalidInput
+from onegrad.running.store import Contents, read
+from onegrad.running.sweeps import Sweep
+from onegrad.verbs.errors import paired_gap
+
+if TYPE_CHECKING:
+    import xarray
+
+_RESULT_COLUMNS = ["setting", "verb", "method", "seed", "model", "degree", "ridge", "metric"]
+_SHORT = 12  # characters of a digest that tell settings apart
+
+
+@dataclass(frozen=True)
+class Results:
+    """Everything that a folder of sweeps holds.
+
+    `to_frame` has one line per setting × model × metric, `trials` one per trial as well, `failures`
+    the trials that raised.
+    """
+
+    directory: Path
+    contents: Contents
+
+    @classmethod
+    def load(cls, directory: str | Path) -> Results:
+        """Return the results in a folder; unreadable lines are skipped with a warning."""
+        if not isinstance(directory, str | Path):
+            raise InvalidInput(f"results={shown(directory)}: must be a folder; name one")
+        folder = Path(directory)
+        if not folder.is_dir():
+            raise InvalidInput(f"results={str(folder)!r}: no such folder; run onegrad sweep first")
+        contents = read(folder)
+        if contents.torn:
+            count = len(contents.torn)
+            warnings.warn(
+                f"{count} torn line{'s' if count > 1 else ''} skipped ({contents.torn[-1]}); the "
+                "sweep computes what they held again",
+                stacklevel=2,
+            )
+        if contents.conflicts:
+            warnings.warn(
+                f"{len(contents.conflicts)} rows were computed twice with other numbers; the first "
+                "of each is used",
+                stacklevel=2,
+            )
+        kernels = contents.kernels()
+        if len(kernels) > 1:
+            warnings.warn(
+                f"rows come from several BLAS kernels ({'; '.join(kernels)}); their last bits may "
+                "differ",
+                stacklevel=2,
+            )
+        return cls(folder, contents)
+
+    @property
+    def axes(self) -> list[str]:
+        """The fields that tell settings apart: what sweeps varied, then what else differs.
+
+        `ridge` is a column of its own.
+        """
+        settings = self.contents.settings
+        found = [n for s in settings for n in s["coordinates"] if n != "ridge"]
+        axes = list(dict.fromkeys(found))
+        alike: dict[tuple[Any, ...], list[dict[str, Any]]] = defaultdict(list)
+        for setting in settings:
+            alike[tuple(_coordinate(setting, axis) for axis in axes)].append(setting)
+        for group in alike.values():
+            if len({s["problem"] for s in group}) > 1:
+                leaves = [_leaves(s["fields"]) for s in group]
+                paths = dict.fromkeys(path for one in leaves for path in one)
+                axes += [
+                    path
+                    for path in paths
+                    if path.split(".")[0] != "ridge"
+                    and path not in axes
+                    and len({repr(one.get(path)) for one in leaves}) > 1
+                ]
+        return axes
+
+    @cached_property
+    def trials(self) -> pd.DataFrame:
+        """One line per setting × verb × model × trial × ridge × metric."""
+        rows: dict[tuple[Any, ...], list[dict[str, Any]]] = defaultdict(list)
+        for row in self.contents.rows.values():
+            if row["status"] == "ok":
+                rows[_group(row, row["model"], row.get("method"))].append(row)
+        lines: list[tuple[Any, ...]] = []
+        axes = self.axes
+        done: set[tuple[Any, ...]] = set()
+        for setting in self.contents.settings:
+            where = (*(_coordinate(setting, axis) for axis in axes), _identity(setting))
+            for model in setting["models"]:
+                for verb, method in (("simulate", None), ("predict", setting["method"])):
+                    record = {**setting, "verb": verb}
+                    if verb == "simulate":
+                        record["problem"] = _trained(setting)
+                    group = _group(record, model["key"], method)
+                    mark = (group, model["name"], setting["problem"])
+                    if mark in done:
+                        continue
+                    done.add(mark)
+                    head = (*where, verb, method, setting["seed"], model["name"], model["degree"])
+                    for row in sorted(rows[group], key=lambda r: r["trial"]):
+                        lines += _lines(head, row, _ridges(setting))
+        frame = pd.DataFrame(
+            lines, columns=[*axes, *_RESULT_COLUMNS, "trial", "value"], dtype=object
+        ).infer_objects()
+        return frame.astype({"degree": "Int64"})
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return mean, standard error and count per setting × verb × model × ridge × metric."""
+        keys = [*self.axes, *_RESULT_COLUMNS]
+        grouped = self.trials.groupby(keys, sort=False, dropna=False)["value"]
+        found = grouped.agg(["mean", "sem", "count"]).reset_index()
+        return found.rename(columns={"sem": "stderr"})
+
+    @property
+    def failures(self) -> pd.DataFrame:
+        """One line per failed trial and model, with the error and its traceback."""
+        known = {mark: s for s in self.contents.settings for mark in (_trained(s), s["problem"])}
+        lines = []
+        for row in self.contents.failed:
+            setting = known.get(row["problem"])
+            where = [None if setting is None else _coordinate(setting, a) for a in self.axes]
+            last = [row[name] for name in ("verb", "model", "trial", "error", "traceback")]
+            lines.append([*where, *last])
+        columns = [*self.axes, "verb", "model", "trial", "error", "traceback"]
+        return pd.DataFrame(lines, columns=columns)
+
+    def of(self, sweep: Sweep) -> Results:
+        """Return the results of one of the folder's sweeps alone."""
+        mark = sweep.digest
+        mine = [s for s in self.contents.settings if s["sweep"] == mark]
+        known = {mark for s in mine for mark in (s["problem"], _trained(s))}
+        rows = {k: r for k, r in self.contents.rows.items() if r["problem"] in known}
+        return Results(self.directory, Contents(mine, rows))
+
+    def gaps(self, metric: str = "test_mse") -> pd.DataFrame:
+        """Return each model's gap to the network of the same verb, paired over trials."""
+        return self._paired(self._of_metric(metric), "model", "network", ["verb", "method"])
+
+    def theory_gaps(self, metric: str = "test_mse") -> pd.DataFrame:
+        """Return the gap of prediction to simulation for each model, paired over common trials."""
+        mine = self._of_metric(metric)
+        named = mine.assign(method=mine["method"].fillna("simulate"))
+        return self._paired(named, "method", "simulate", ["model"])
+
+    def _of_metric(self, metric: str) -> pd.DataFrame:
+        known = self.trials["metric"].unique()
+        if metric not in known:
+            raise InvalidInput(f"metric={metric!r}: must be one of {', '.join(known)}; choose one")
+        return self.trials[self.trials["metric"] == metric]
+
+    def _paired(
+        self, mine: pd.DataFrame, over: str, reference: str, others: list[str]
+    ) -> pd.DataFrame:
+        """Return gaps between values of the column `over` and its value `reference`."""
+        keys = [*self.axes, "setting", *others, "seed", "ridge"]
+        lines = []
+        for where, group in mine.groupby(keys, sort=False, dropna=False):
+            table = group.pivot(index="trial", columns=over, values="value")
+            if reference not in table:
+                continue
+            for name in (name for name in table if name != reference):
+                both = table[[reference, name]].dropna().to_numpy(float)
+                gap = paired_gap(both[:, 1], both[:, 0])
+                lines.append((*where, name, float(gap.mean), float(gap.stderr), len(both)))
+        return pd.DataFrame(lines, columns=[*keys, over, "gap", "stderr", "count"])
+
+    def to_xarray(self) -> xarray.Dataset:
+        """Return mean, stderr and count by axis, verb, model, ridge and metric.
+
+        Axes that move together share one dimension; the others are coordinates along it.
+        """
+        try:
+            import xarray  # noqa: F401
+        except ImportError:
+            raise InvalidInput("xarray: is not installed; pip install 'onegrad[xarray]'") from None
+        frame = self.to_frame()
+        leading: dict[str, str] = {}
+        for axis in self.axes:
+            same = (a for a in leading.values() if _together(frame, a, axis))
+            leading[axis] = next(same, axis)
+        dims = [axis for axis in self.axes if leading[axis] == axis]
+        index = [*dims, "verb", "model", "ridge", "metric"]
+        if frame.duplicated(index).any():
+            raise InvalidInput(
+                "results: several seeds or methods in a folder have no view by axes; use to_frame"
+            )
+        data = frame.set_index(index)[["mean", "stderr", "count"]].to_xarray()
+        for axis, leader in leading.items():
+            if axis != leader:
+                pairs = frame.drop_duplicates(leader).set_index(leader)[axis]
+                data = data.assign_coords({axis: (leader, pairs.loc[data[leader].values].values)})
+        return data
+
+
+def _group(record: dict[str, Any], model: str, method: str | None) -> tuple[Any, ...]:
+    """Return what rows of one curve point have in common."""
+    functions = tuple(sorted(record.get("functions", {}).items()))
+    same = (record[name] for name in ("verb", "problem", "seed", "numerics"))
+    return (*same, model, method, functions)
+
+
+def _trained(setting: dict[str, Any]) -> str:
+    """Return the digest of the problem as its networks were trained on."""
+    return str(setting.get("trained", setting["problem"]))
+
+
+def _ridges(setting: dict[str, Any]) -> list[float]:
+    ridge = setting["fields"]["ridge"]
+    return ridge if isinstance(ridge, list) else [ridge]
+
+
+def _lines(
+    head: tuple[Any, ...], row: dict[str, Any], ridges: list[float]
+) -> list[tuple[Any, ...]]:
+    return [
+        (*head, ridge, metric, row["trial"], value)
+        for metric, values in row["metrics"].items()
+        for ridge, value in zip(ridges, values, strict=True)
+    ]
+
+
+def _coordinate(setting: dict[str, Any], axis: str) -> Any:
+    """Return the setting's place on an axis, from its problem where its own sweep had none."""
+    if axis in setting["coordinates"]:
+        return setting["coordinates"][axis]
+    value = _at(setting["fields"], axis.split("."))
+    return value if np.isscalar(value) or value is None else json.dumps(value)
+
+
+def _at(value: Any, path: list[str]) -> Any:
+    """Return what stands at a path, None where nothing does; for * what all entries agree on."""
+    if not path:
+        return value
+    name, *rest = path
+    if isinstance(value, list) and name == "*":
+        found = [_at(entry, rest) for entry in value]
+        return found[0] if found and all(one == found[0] for one in found) else found
+    if isinstance(value, list):
+        within = name.isdigit() and int(name) < len(value)
+        return _at(value[int(name)], rest) if within else None
+    return _at(value[name], rest) if isinstance(value, dict) and name in value else None
+
+
+def _leaves(value: Any, path: str = "") -> dict[str, Any]:
+    """Return every single value of nested fields by its dotted path."""
+    if not isinstance(value, dict | list):
+        return {path: value}
+    items = value.items() if isinstance(value, dict) else enumerate(value)
+    found: dict[str, Any] = {}
+    for name, inner in items:
+        found |= _leaves(inner, f"{path}.{name}" if path else str(name))
+    return found
+
+
+def _identity(setting: dict[str, Any]) -> str:
+    """Return what tells a setting from all others, also where no coordinate does."""
+    marks = [setting["problem"], setting["numerics"], setting.get("functions", {})]
+    return digest(marks)[:_SHORT]
+
+
+def _together(frame: pd.DataFrame, one: str, other: str) -> bool:
+    """Return whether each value on one axis goes with one value on the other, and back."""
+    pairs = frame[[one, other]].drop_duplicates()
+    return (
+        len(pairs) > 1 and not pairs[one].duplicated().any() and not pairs[other].duplicated().any()
+    )

@@ -1,0 +1,131 @@
+"""The second layer by ridge regression, in the primal or the dual by the smaller side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import eigh
+from scipy.linalg.blas import dsyrk, ssyrk, strsv
+from scipy.linalg.lapack import dpotrf, dpotrs, spotrf
+
+from onegrad.describe.arrays import Floats
+from onegrad.describe.exceptions import InvalidInput
+
+# Refinement ends when the next change would be this small beside the solution. A round that gains
+# less than a factor of ten says that double precision should factor instead.
+LAST_CHANGE, LEAST_GAIN = 1e-8, 0.1
+
+
+@dataclass(frozen=True)
+class Readout:
+    """Readout weights ŵ (k × penalties) with what training says about them, one per penalty."""
+
+    ridge: Floats
+    weights: Floats
+    train_mse: Floats
+
+    @property
+    def squared_norm(self) -> Floats:
+        """‖ŵ‖²."""
+        return np.sum(self.weights**2, axis=0)
+
+    @property
+    def objective(self) -> Floats:
+        """½ train MSE + (λ/2)‖ŵ‖², the published plots' "training error"."""
+        return 0.5 * self.train_mse + 0.5 * self.ridge * self.squared_norm
+
+
+def fit_readout(features: Floats, labels: Floats, *, ridge: float | Sequence[float]) -> Readout:
+    """Return ŵ = argmin (1/2m) Σ_i (y_i − wᵀφ_i/√k)² + (λ/2)‖w‖² for each penalty λ.
+
+    `features` φ is (m × k). One Gram matrix of the smaller side and one factorisation serve all
+    penalties: Cholesky for one, an eigendecomposition for several. They are in float64, but for
+    features in single precision with one penalty: then a factor in single precision is enough,
+    and refinement brings the solution to float64.
+    """
+    m, k = features.shape
+    penalties = np.atleast_1d(np.asarray(ridge, dtype=float))
+    phi = np.ascontiguousarray(features, dtype=np.float64)
+    y = np.asarray(labels, dtype=np.float64)
+    dual = k > m
+    # The Gram matrix is AAᵀ: φφᵀ (dual) or φᵀφ (primal).
+    rows = phi if dual else phi.T
+    right = y if dual else phi.T @ y
+    shifts = penalties * m * k
+    solution = None
+    if len(shifts) == 1 and features.dtype == np.float32:
+        solution = _solve_refined(features, rows, shifts[0], right)
+    if solution is None:
+        solution = _solve_in_double(phi, shifts, right, penalties)
+    weights = np.sqrt(k) * (phi.T @ solution if dual else solution)
+    # In the dual (φφᵀ + shift) α = y, so that the residual y − φφᵀα is shift·α.
+    residual = shifts * solution if dual else y[:, None] - phi @ solution
+    return Readout(penalties, weights, np.mean(residual**2, axis=0))
+
+
+def _solve_refined(features: Floats, rows: Floats, shift: float, right: Floats) -> Floats | None:
+    """Return the solution by a factor in single precision and refinement in double.
+
+    Every round x ← x + M⁻¹(b − (AAᵀ + shift)x) divides the error by about
+    1e7/(largest eigenvalue/shift). None when single precision overflows or is too coarse for that.
+    """
+    with np.errstate(over="ignore"):
+        gram = _gram(features, ssyrk)
+        np.einsum("ii->i", gram)[:] += np.float32(shift)  # a view of the diagonal
+    factor, info = spotrf(gram, lower=1, clean=0, overwrite_a=1)
+    if info != 0 or not np.all(np.isfinite(np.diagonal(factor))):
+        return None
+    solution, residual, last = np.zeros_like(right), right, np.inf
+    while True:
+        scale = float(np.linalg.norm(residual)) or 1.0  # so that nothing leaves single precision
+        unit = strsv(factor, (residual / scale).astype(np.float32), lower=1)
+        change = scale * strsv(factor, unit, lower=1, trans=1).astype(np.float64)
+        size = float(np.linalg.norm(change))
+        if not size <= LEAST_GAIN * last:
+            return None
+        solution += change
+        # Errors shrink by one factor a round: what is left is about what the next would change.
+        left = size if last == np.inf else size * size / last
+        if left <= LAST_CHANGE * float(np.linalg.norm(solution)):
+            return solution[:, None]
+        residual, last = right - rows @ (rows.T @ solution) - shift * solution, size
+
+
+def _solve_in_double(phi: Floats, shifts: Floats, right: Floats, penalties: Floats) -> Floats:
+    gram = _gram(phi, dsyrk)
+    if not np.all(np.isfinite(np.diagonal(gram))):
+        raise InvalidInput(
+            "features: some are not finite; bring learning rate, spread, levels, means and norms "
+            "nearer to 1, or correct the activation"
+        )
+    if len(shifts) > 1:
+        return _solve_many(gram, shifts, right)
+    return _solve_one(gram, shifts[0], right, penalties[0])
+
+
+def _gram(phi: Floats, product: Callable[..., Floats]) -> Floats:
+    """Return the lower triangle of φφᵀ or φᵀφ, whichever is smaller."""
+    m, k = phi.shape
+    # φ.T is φ in Fortran order, so nothing is copied.
+    return product(1.0, phi.T, trans=1 if k > m else 0, lower=1)
+
+
+def _solve_one(gram: Floats, shift: float, right: Floats, ridge: float) -> Floats:
+    np.einsum("ii->i", gram)[:] += shift
+    factor, info = dpotrf(gram, lower=1, clean=0, overwrite_a=1)
+    if info != 0:
+        raise InvalidInput(
+            f"ridge={ridge:.3g}: too small beside features of this size, the Gram matrix is "
+            "singular to rounding; raise the ridge"
+        )
+    solution, _ = dpotrs(factor, right, lower=1)
+    return np.asarray(solution)[:, None]
+
+
+def _solve_many(gram: Floats, shifts: Floats, right: Floats) -> Floats:
+    values, vectors = eigh(gram, lower=True, overwrite_a=True, check_finite=False)
+    values = np.maximum(values, 0.0)  # a Gram matrix: below zero is rounding
+    coordinates = vectors.T @ right
+    return vectors @ (coordinates[:, None] / (values[:, None] + shifts))

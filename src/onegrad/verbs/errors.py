@@ -1,0 +1,178 @@
+"""Results: metric arrays with named axes, their means, standard errors and paired gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from onegrad.describe.arrays import Floats
+from onegrad.describe.exceptions import InvalidInput
+from onegrad.models.model import Model
+from onegrad.problem.problem import Problem
+
+METRICS = ("test_mse", "train_mse", "objective", "squared_weight_norm", "misclassification")
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean with its standard error; arrays share the result's axes but for the trials."""
+
+    mean: Floats
+    stderr: Floats
+
+
+@dataclass(frozen=True)
+class Errors:
+    """The metrics of every trial, model and penalty.
+
+    `metrics[name]` has one dimension per entry of `axes`: trial, model, (samples,) ridge. For
+    predictions a trial is a draw of the first layer.
+    """
+
+    problem: Problem
+    seed: int
+    models: tuple[Model, ...]
+    metrics: dict[str, Floats]
+    samples: tuple[int, ...] | None = None
+    predicted: bool = False
+
+    @property
+    def axes(self) -> dict[str, Sequence[Any]]:
+        """Names and coordinates of the dimensions, in order."""
+        curve = {} if self.samples is None else {"samples": list(self.samples)}
+        return {
+            "trial": range(self.trials),
+            "model": [m.name for m in self.models],
+            **curve,
+            "ridge": list(self.problem.ridges),
+        }
+
+    @property
+    def trials(self) -> int:
+        """Number of trials."""
+        return len(next(iter(self.metrics.values())))
+
+    def estimate(self, metric: str = "test_mse") -> Estimate:
+        """Return mean and standard error over trials, shape (model, …, ridge)."""
+        values = self._values(metric)
+        return Estimate(values.mean(axis=0), _standard_error(values))
+
+    def gap(self, metric: str = "test_mse") -> Estimate | None:
+        """Return the paired relative gap of every model to the network, shape (model, …, ridge).
+
+        g = (Σ_t model_t − Σ_t network_t)/Σ_t network_t over the same trials; the standard error is
+        that of this ratio (delta method), from the paired residuals model_t − (1 + g) network_t.
+        None without a network to compare with.
+        """
+        names = [m.name for m in self.models]
+        if "network" not in names:
+            return None
+        values = self._values(metric)
+        network = values[:, [names.index("network")]]
+        return paired_gap(values, network)
+
+    def _values(self, metric: str) -> Floats:
+        if metric not in self.metrics:
+            known = ", ".join(self.metrics)
+            raise InvalidInput(f"metric={metric!r}: must be one of {known}; choose one")
+        return self.metrics[metric]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a long table: model, ridge, metric, mean, stderr, trials, gap, gap_stderr."""
+        rows = []
+        names = [name for name in self.axes if name not in ("trial", "model")]
+        values = [self.axes[name] for name in names]
+        for metric in self.metrics:
+            estimate, gap = self.estimate(metric), self.gap(metric)
+            for index, mean in np.ndenumerate(estimate.mean):
+                model = self.models[index[0]]
+                where = {n: v[i] for n, v, i in zip(names, values, index[1:], strict=True)}
+                rows.append(
+                    {
+                        "model": model.name,
+                        "degree": model.degree,
+                        **where,
+                        "metric": metric,
+                        "mean": mean,
+                        "stderr": estimate.stderr[index],
+                        "trials": self.trials,
+                        "gap": np.nan if gap is None else gap.mean[index],
+                        "gap_stderr": np.nan if gap is None else gap.stderr[index],
+                    }
+                )
+        return pd.DataFrame(rows).astype({"degree": "Int64"})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON; with several penalties the metrics are lists over them."""
+        gap = self.gap()
+        models: dict[str, Any] = {}
+        for i, model in enumerate(self.models):
+            entry: dict[str, Any] = {
+                metric: self._entry(self.estimate(metric), i) for metric in self.metrics
+            }
+            if model.kind == "hermite":
+                entry["degree"] = model.degree
+            if gap is not None and model.name != "network":
+                entry["gap"] = self._entry(gap, i)
+            models[model.name] = entry
+        out: dict[str, Any] = {
+            "problem": self.problem.to_dict(),
+            "draws" if self.predicted else "trials": self.trials,
+            "seed": self.seed,
+            "models": models,
+        }
+        if self.samples is not None:
+            out["axes"] = {"samples": list(self.samples), "ridge": list(self.problem.ridges)}
+        elif isinstance(self.problem.ridge, tuple):
+            out["axes"] = {"ridge": list(self.problem.ridges)}
+        return out
+
+    def _entry(self, estimate: Estimate, model: int) -> dict[str, Any]:
+        pair = {"mean": estimate.mean[model], "stderr": estimate.stderr[model]}
+        if self.samples is None and not isinstance(self.problem.ridge, tuple):
+            return {k: _plain(v[0]) for k, v in pair.items()}
+        return {k: _plain(v) for k, v in pair.items()}
+
+
+def collect(
+    problem: Problem,
+    models: Sequence[Model],
+    trials: Sequence[dict[str, dict[str, Floats]]],
+    *,
+    seed: int,
+    samples: tuple[int, ...] | None = None,
+    predicted: bool = False,
+) -> Errors:
+    """Return the result of consecutive trials, stacked by metric."""
+    present = [m for m in METRICS if m in trials[0][models[0].name]]
+    metrics = {
+        metric: np.stack([[trial[m.name][metric] for m in models] for trial in trials])
+        for metric in present
+    }
+    return Errors(problem, seed, tuple(models), metrics, samples, predicted)
+
+
+def paired_gap(values: Floats, network: Floats) -> Estimate:
+    """Return the relative gap of means over trials (axis 0), with the error of the paired ratio."""
+    scale = network.mean(axis=0)
+    scale = np.where(scale == 0, np.nan, scale)  # no relative gap to an error of zero
+    gap = (values - network).mean(axis=0) / scale
+    return Estimate(gap, _standard_error(values - (1 + gap) * network) / np.abs(scale))
+
+
+def _standard_error(values: Floats) -> Floats:
+    if len(values) < 2:
+        return np.full(values.shape[1:], np.nan)
+    deviation: Floats = np.std(values, axis=0, ddof=1)
+    return deviation / np.sqrt(len(values))
+
+
+def _plain(value: Any) -> Any:
+    """Return nested lists of numbers; null where a number is not finite."""
+    if np.ndim(value):
+        return [_plain(part) for part in value]
+    return float(value) if np.isfinite(value) else None

@@ -1,0 +1,76 @@
+"""Test errors of fitted models: exact from population moments, or over sampled points."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import ndtr
+
+from onegrad.describe.arrays import Floats
+from onegrad.models.feature_map import FeatureMap
+from onegrad.moments.exact import exact_test_mse
+from onegrad.training.instance import Instance
+from onegrad.training.readout import Readout
+
+Metrics = dict[str, Floats]
+
+
+def measure_errors(
+    instance: Instance,
+    first_layer: Floats,
+    maps: dict[str, FeatureMap],
+    fits: dict[str, Readout],
+) -> dict[str, Metrics]:
+    """Return test_mse by the problem's rule, and for ±1 labels the sampled misclassification."""
+    problem = instance.problem
+    results: dict[str, Metrics] = {key: {} for key in maps}
+    if problem.test == "sampled" or problem.binary:
+        results = sampled_errors(instance, first_layer, maps, fits)
+    if problem.test == "exact":
+        exact = exact_test_mse(
+            instance.mixture,
+            instance.teacher,
+            first_layer,
+            models=[(maps[key], fits[key].weights) for key in maps],
+        )
+        for key, value in zip(maps, exact, strict=True):
+            results[key]["test_mse"] = value
+    return results
+
+
+def sampled_errors(
+    instance: Instance,
+    first_layer: Floats,
+    maps: dict[str, FeatureMap],
+    fits: dict[str, Readout],
+) -> dict[str, Metrics]:
+    """Return test errors over fresh points, in blocks of bounded memory; noise is integrated out.
+
+    One product of inputs and first layer serves all models.
+    """
+    names = ["test_mse", *(["misclassification"] if instance.problem.binary else [])]
+    sums = {key: {name: np.zeros(len(fits[key].ridge)) for name in names} for key in maps}
+    for batch in instance.test_blocks():
+        component, _ = next(batch.components())
+        preactivations = batch.inputs @ first_layer.T
+        for key, one in maps.items():
+            basis = one.basis(component)
+            coordinates = None if basis is None else batch.inputs @ basis
+            mean, variance = one.predictions(
+                preactivations, coordinates, component, fits[key].weights
+            )
+            error = batch.labels[:, None] - mean
+            sums[key]["test_mse"] += np.sum(error**2 + variance, axis=0)
+            if instance.problem.binary:
+                # Against the class itself, not against its noisy label.
+                sign = instance.population.labels[component] or 0.0
+                sums[key]["misclassification"] += _misclassified(sign * mean, variance)
+    size = instance.problem.test_size
+    return {key: {name: s / size for name, s in named.items()} for key, named in sums.items()}
+
+
+def _misclassified(margin: Floats, variance: Floats) -> Floats:
+    """Return Σ P(margin + noise ≤ 0) over rows, noise of this variance."""
+    deviation = np.sqrt(variance)
+    certain = np.where(margin > 0, 0.0, 1.0)
+    noisy = ndtr(-margin / np.where(deviation > 0, deviation, 1.0))
+    return np.sum(np.where(deviation > 0, noisy, certain), axis=0)

@@ -1,0 +1,169 @@
+"""Exact test errors: against dense series, against sampled points, and where they must differ."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from conftest import small
+from onegrad import draw, gradient_step, initialise, resolve_models, run_trial
+from onegrad.calculus import functions
+from onegrad.models.laws import preactivation_laws
+from onegrad.models.resolve import feature_map
+from onegrad.moments.exact import exact_test_mse
+
+ALL_MODELS = ["network", "hermite:3", "linear", "conditional"]
+
+
+def trained(problem, seed=0):
+    instance = draw(problem, seed=seed)
+    layers, batch = initialise(instance), instance.step_batch()
+    first = gradient_step(
+        layers,
+        batch.inputs,
+        batch.labels,
+        activation=functions.get(problem.network.activation),
+        learning_rate=instance.scales.learning_rate,
+    )
+    return instance, layers, first
+
+
+def dense_test_mse(instance, first, model_map, weights, orders=150):
+    """The definition, with every matrix k×k and every series long."""
+    k = len(first)
+    total = model_map.noise_variance * weights @ weights / k
+    for law in preactivation_laws(instance.mixture, instance.teacher, first):
+        a = model_map.coefficients(law, orders)
+        loadings = law.loadings
+        covariance = law.gaussian.level * first @ first.T + loadings @ loadings.T
+        correlation = covariance / np.outer(law.deviations, law.deviations)
+        omega = sum(np.outer(a[q], a[q]) * correlation**q for q in range(orders + 1))
+        np.fill_diagonal(omega, model_map.second_moment(law))
+        g = instance.teacher.coefficients(law.gaussian, orders)
+        cov = law.target
+        r = cov[:, 0] / law.deviations if cov.shape[1] else np.zeros(k)
+        psi = sum(a[q] * g[q] * r**q for q in range(orders + 1))
+        error = instance.teacher.second_moment(law.gaussian) - 2 * weights @ psi / np.sqrt(k)
+        total += law.gaussian.weight * (error + weights @ omega @ weights / k)
+    return total
+
+
+@pytest.mark.parametrize("activation", ["relu", "tanh", "sigmoid", "sin"])
+@pytest.mark.parametrize("task", ["index", "labels"])
+@pytest.mark.parametrize("source", ["plain", "rich"])
+def test_exact_error_equals_the_dense_definition(activation, task, source, rich_source, rng):
+    changes = {"data": rich_source} if source == "rich" else {}
+    problem = small(network__width=70, network__activation=activation, **changes)
+    if task == "labels":
+        problem = problem.replace(teacher={"kind": "labels", "noise": 0.1})
+    instance, layers, first = trained(problem)
+    models = resolve_models(problem, ["network", "hermite:3"])
+    weights = rng.standard_normal((70, 2))
+    maps = [feature_map(m, instance, layers, first) for m in models]
+    exact = exact_test_mse(
+        instance.mixture, instance.teacher, first, models=[(one, weights) for one in maps]
+    )
+    for one, values in zip(maps, exact, strict=True):
+        for column in range(2):
+            dense = dense_test_mse(instance, first, one, weights[:, column])
+            assert values[column] == pytest.approx(dense, rel=1e-6)
+
+
+def test_blocks_of_neurons_add_up_for_widths_beyond_one_tile(rng):
+    problem = small(network__width=1300, network__activation="tanh")
+    instance, layers, first = trained(problem)
+    one = feature_map(resolve_models(problem, ["network"])[0], instance, layers, first)
+    weights = rng.standard_normal((1300, 1))
+    exact = exact_test_mse(instance.mixture, instance.teacher, first, models=[(one, weights)])[0]
+    dense = dense_test_mse(instance, first, one, weights[:, 0])
+    assert exact[0] == pytest.approx(dense, rel=1e-6)
+
+
+@pytest.mark.parametrize("activation", ["relu", "erf"])
+def test_closed_pair_forms_serve_almost_parallel_neurons(activation, rng):
+    problem = small(network__activation=activation, data={"components": [{"weight": 1.0}]})
+    instance, layers, first = trained(problem)
+    first = first.copy()
+    first[1] = first[0] * 1.3  # correlation 1: the series alone would not converge
+    one = feature_map(resolve_models(problem, ["network"])[0], instance, layers, first)
+    weights = rng.standard_normal((30, 1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        exact = exact_test_mse(instance.mixture, instance.teacher, first, models=[(one, weights)])[
+            0
+        ]
+    dense = dense_test_mse(
+        instance, first, one, weights[:, 0], orders=2000 if activation == "relu" else 400
+    )
+    assert exact[0] == pytest.approx(dense, rel=1e-4 if activation == "relu" else 1e-6)
+
+
+def test_a_series_cut_short_warns(rng):
+    problem = small(network__activation="tanh", scaling={"learning_rate": 0.0, "spread": 200.0})
+    instance, layers, first = trained(problem)
+    first = first.copy()
+    first[1] = first[0] * 20
+    first[0] *= 20
+    one = feature_map(resolve_models(problem, ["network"])[0], instance, layers, first)
+    with pytest.warns(UserWarning, match="almost parallel"):
+        exact_test_mse(
+            instance.mixture,
+            instance.teacher,
+            first,
+            models=[(one, rng.standard_normal((30, 1)))],
+        )
+
+
+@pytest.mark.parametrize("activation", ["relu", "tanh"])
+@pytest.mark.parametrize("task", ["index", "labels"])
+@pytest.mark.parametrize("source", ["plain", "rich"])
+def test_exact_and_sampled_errors_agree_within_sampling_error(
+    activation, task, source, rich_source
+):
+    """Paired over trials: both see the same readout, only the test points are random."""
+    changes = {"data": rich_source} if source == "rich" else {}
+    problem = small(
+        network__activation=activation, teacher={"kind": task}, test_samples=4000, **changes
+    )
+    models = resolve_models(problem, ALL_MODELS)
+    differences, means = [], []
+    for trial in range(12):
+        exact = run_trial(problem, models, trial=trial)
+        sampled = run_trial(problem.replace(test="sampled"), models, trial=trial)
+        pairs = [(exact[m]["test_mse"][0], sampled[m]["test_mse"][0]) for m in ALL_MODELS]
+        differences.append([b - a for a, b in pairs])
+        means.append([a for a, _ in pairs])
+    differences = np.array(differences)
+    stderr = differences.std(axis=0, ddof=1) / np.sqrt(12)
+    assert np.all(np.abs(differences.mean(axis=0)) < 4.5 * stderr)
+    # Negative control: a tenth more error would be seen.
+    wrong = differences.mean(axis=0) + 0.1 * np.mean(means, axis=0)
+    assert np.all(np.abs(wrong) > 4.5 * stderr)
+
+
+def test_a_teacher_that_the_features_contain_is_learnt_to_nothing():
+    """Known answer: linear teacher, linear network, no noise, more samples than dimensions."""
+    problem = small(
+        samples=200,
+        network__width=80,
+        network__activation="identity",
+        teacher={"link": "identity"},
+        ridge=1e-12,
+    )
+    result = run_trial(problem, resolve_models(problem, ["network"]))["network"]
+    assert -1e-10 < result["test_mse"][0] < 1e-8
+    assert result["train_mse"][0] < 1e-8
+
+
+def test_zero_readout_leaves_the_labels_second_moment():
+    problem = small(teacher={"link": "relu", "norm": 1.0, "noise": 0.5})
+    instance, layers, first = trained(problem)
+    one = feature_map(resolve_models(problem, ["network"])[0], instance, layers, first)
+    value = exact_test_mse(
+        instance.mixture, instance.teacher, first, models=[(one, np.zeros((30, 1)))]
+    )[0][0]
+    xi = instance.teacher.directions
+    expected = 0.25  # noise; ReLU of a centred Gaussian: half its variance
+    for component in instance.mixture.components:
+        expected += 0.5 * component.weight * float((xi.T @ component.covariance_times(xi))[0, 0])
+    assert value == pytest.approx(expected)

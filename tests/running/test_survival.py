@@ -1,0 +1,301 @@
+"""Sweeps survive: kills of the driver and of workers, failures, full disks, interrupts."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from conftest import small
+from onegrad import InvalidInput, Sweep, register_function, run_sweep
+from onegrad.running.store import read
+
+COMMAND = [sys.executable, "-c", "from onegrad.cli.main import main; main()"]
+QUICK_ENVIRONMENT = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+
+
+def rows_of(directory):
+    """Return the stored rows without their seconds, and how many lines held them."""
+    lines = [
+        json.loads(line)
+        for path in sorted(Path(directory).glob("rows-*"))
+        for line in path.read_bytes().split(b"\n")
+        if line.endswith(b"}")
+    ]
+    rows = [line for line in lines if line["kind"] == "row"]
+    for row in rows:
+        row.pop("seconds")
+        row.pop("checksum")
+    return {row["key"]: row for row in rows}, len(rows)
+
+
+def two_hundred(tmp_path):
+    sweep = Sweep(
+        problem=small(),
+        axes={"network.activation": ["relu", "tanh"], "scaling.strength": [0.3, 0.74]},
+        models="network",
+        trials=50,
+    )
+    sweep.save(tmp_path / "sweep.toml")
+    return sweep
+
+
+def start(tmp_path, out, *options):
+    return subprocess.Popen(
+        [*COMMAND, "sweep", str(tmp_path / "sweep.toml"), "--out", str(out), *options],
+        env=QUICK_ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def wait_for_rows(process, out, count):
+    deadline = time.monotonic() + 60
+    while process.poll() is None and time.monotonic() < deadline:
+        if rows_of(out)[1] >= count:
+            return
+        time.sleep(0.01)
+
+
+def test_ten_kills_lose_nothing_and_compute_nothing_twice(tmp_path):
+    sweep = two_hundred(tmp_path)
+    out, kills = tmp_path / "killed", 0
+    while kills < 10:
+        held = rows_of(out)[1]
+        process = start(tmp_path, out, "--workers", str(1 + kills % 2))
+        wait_for_rows(process, out, held + 5)
+        process.send_signal(signal.SIGKILL)
+        assert process.wait() == -signal.SIGKILL, process.stderr.read()
+        process.communicate()
+        kills += 1
+    assert rows_of(out)[1] < 200
+    process = start(tmp_path, out)
+    assert process.wait(timeout=120) == 0, process.stderr.read()
+    process.communicate()
+    run_sweep(sweep, tmp_path / "whole", workers=2)
+    killed, lines = rows_of(out)
+    assert lines == len(killed) == 200
+    assert killed == rows_of(tmp_path / "whole")[0]
+
+
+def test_rows_do_not_depend_on_the_number_of_workers(tmp_path):
+    sweep = Sweep(
+        problem=small(),
+        axes={"network.width": [10, 30], "network.activation": ["relu", "tanh"]},
+        models="network,hermite,linear,conditional",
+        verbs="simulate,predict",
+        trials=4,
+    )
+    found = []
+    for workers in (1, 2, 4):
+        run_sweep(sweep, tmp_path / str(workers), workers=workers)
+        found.append(rows_of(tmp_path / str(workers))[0])
+    assert len(found[0]) == 4 * (4 * 4 + 3 * 4)
+    assert found[0] == found[1] == found[2]
+
+
+def test_a_killed_worker_is_replaced_and_its_trial_retried(tmp_path):
+    psutil = pytest.importorskip("psutil")
+    sweep = two_hundred(tmp_path)
+    killed = []
+
+    def kill_one(progress):
+        if progress.done > 20 and not killed:
+            workers = [
+                child
+                for child in psutil.Process().children(recursive=True)
+                if "loky" in " ".join(child.cmdline()) and "tracker" not in str(child.cmdline())
+            ]
+            workers[0].kill()
+            killed.append(workers[0].pid)
+
+    run_sweep(sweep, tmp_path / "out", workers=2, progress=kill_one)
+    assert killed
+    assert not read(tmp_path / "out").failed
+    run_sweep(sweep, tmp_path / "whole", workers=1)
+    assert rows_of(tmp_path / "out")[0] == rows_of(tmp_path / "whole")[0]
+
+
+def deadly(driver):
+    """Register an activation that ends every process but the driver."""
+
+    def value(u):
+        if os.getpid() != driver:
+            os._exit(9)
+        return np.tanh(u)
+
+    return register_function("deadly", value, lambda u: 1 / np.cosh(u) ** 2)
+
+
+def test_a_trial_that_keeps_killing_its_workers_is_recorded_and_the_rest_goes_on(tmp_path):
+    deadly(os.getpid())
+    axes = {"network.activation": ["deadly", "relu"]}
+    sweep = Sweep(problem=small(), axes=axes, models="network", trials=2)
+    found = run_sweep(sweep, tmp_path, workers=2)
+    assert len(found.contents.rows) == 4
+    assert len(found.contents.failed) == 2
+    assert set(found.failures["network.activation"]) == {"deadly"}
+    assert "workers died" in found.failures["error"][0]
+
+
+def broken_sweep(tmp_path):
+    axes = {"scaling.learning_rate": [1.0, 1e300]}
+    problem = small(scaling={"learning_rate": 1.0, "spread": 2.0})
+    sweep = Sweep(problem=problem, axes=axes, models="network,linear", trials=2)
+    sweep.save(tmp_path / "sweep.toml")
+    return sweep
+
+
+def test_a_failed_trial_is_a_row_and_the_sweep_ends_with_exit_code_1(tmp_path):
+    broken_sweep(tmp_path)
+    process = start(tmp_path, tmp_path / "out")
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "4 rows failed; --retry-failed computes them again" in errors
+    assert "onegrad: 2 x " in errors or "onegrad: 4 x " in errors
+    assert "Traceback" not in errors
+    rows = read(tmp_path / "out").rows
+    assert sorted(row["status"] for row in rows.values()) == ["failed"] * 4 + ["ok"] * 4
+    assert all("Traceback" in r["traceback"] for r in rows.values() if r["status"] == "failed")
+
+
+def test_only_failed_trials_are_retried_with_the_same_seed(tmp_path, monkeypatch):
+    sweep = broken_sweep(tmp_path)
+    real = __import__("onegrad.running.jobs", fromlist=["run_trial"]).run_trial
+    calls = []
+
+    def watched(problem, models, **where):
+        calls.append((problem.scaling.learning_rate, where["seed"], where["trial"]))
+        return real(problem.replace(scaling__learning_rate=1.0), models, **where)
+
+    run_sweep(sweep, tmp_path / "out")
+    assert len(read(tmp_path / "out").failed) == 4
+    monkeypatch.setattr("onegrad.running.jobs.run_trial", watched)
+    run_sweep(sweep, tmp_path / "out")
+    assert calls == []
+    found = run_sweep(sweep, tmp_path / "out", retry_failed=True)
+    assert sorted(calls) == [(1e300, 0, 0), (1e300, 0, 1)]
+    assert not found.contents.failed
+    assert len(found.contents.rows) == 8
+
+
+def test_failures_of_another_sweep_do_not_fail_this_one(tmp_path):
+    run_sweep(broken_sweep(tmp_path), tmp_path / "out")
+    good = Sweep(problem=small(), models="network", trials=1)
+    good.save(tmp_path / "sweep.toml")
+    process = start(tmp_path, tmp_path / "out")
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+    assert "failed" not in errors
+
+
+def test_ctrl_c_stops_cleanly_and_says_how_to_continue(tmp_path):
+    two_hundred(tmp_path)
+    process = start(tmp_path, tmp_path / "out", "--workers", "2")
+    wait_for_rows(process, tmp_path / "out", 5)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "of 200 trials are stored; start the same command again to continue" in errors
+    assert "Traceback" not in errors
+    held, lines = rows_of(tmp_path / "out")
+    assert len(held) == lines
+    assert not read(tmp_path / "out").torn
+
+
+def test_a_full_disk_is_said_and_finished_rows_stay(tmp_path):
+    resource = pytest.importorskip("resource")
+    two_hundred(tmp_path)
+    process = subprocess.Popen(
+        [*COMMAND, "sweep", str(tmp_path / "sweep.toml"), "--out", str(tmp_path / "out")],
+        env=QUICK_ENVIRONMENT,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000)),
+    )
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "finished rows are intact" in errors
+    assert "Traceback" not in errors
+    contents = read(tmp_path / "out")
+    assert contents.rows
+    assert len(contents.torn) <= 1
+
+
+def test_an_unwritable_folder_is_refused(tmp_path):
+    sweep = two_hundred(tmp_path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InvalidInput, match="cannot be written"):
+        run_sweep(sweep, tmp_path / "file")
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    """Yield the address of a real scheduler with two worker processes, and the workers."""
+    pytest.importorskip("distributed")
+    address = f"tcp://127.0.0.1:{free_port()}"
+    dask = [sys.executable, "-m", "dask"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": tmp_path}
+    scheduler = ["scheduler", "--host", address, "--no-dashboard"]
+    worker = ["worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard"]
+    processes = [
+        subprocess.Popen([*dask, *arguments], env=QUICK_ENVIRONMENT, **quiet)
+        for arguments in (scheduler, worker, worker)
+    ]
+    yield address, processes[1:]
+    for process in processes:
+        process.kill()
+        process.wait()
+
+
+def test_a_dask_cluster_gives_the_same_rows_though_a_worker_is_killed(tmp_path, cluster):
+    address, workers = cluster
+    sweep = two_hundred(tmp_path)
+    killed = []
+
+    def kill_one(progress):
+        if progress.done > 20 and not killed:
+            workers[0].kill()
+            killed.append(workers[0])
+
+    time.sleep(3)
+    run_sweep(sweep, tmp_path / "dask", dask=address, progress=kill_one)
+    assert killed
+    run_sweep(sweep, tmp_path / "local", workers=2)
+    on_dask, lines = rows_of(tmp_path / "dask")
+    assert lines == 200
+    assert on_dask == rows_of(tmp_path / "local")[0]
+
+
+def test_on_dask_only_the_trial_that_kills_workers_is_blamed(tmp_path):
+    pytest.importorskip("distributed")
+    deadly(os.getpid())
+    axes = {"network.activation": ["deadly", "relu", "tanh"]}
+    sweep = Sweep(problem=small(), axes=axes, models="network", trials=1)
+    found = run_sweep(sweep, tmp_path, dask="local", workers=1)
+    assert len(found.contents.rows) == 3
+    assert list(found.failures["network.activation"]) == ["deadly"]
+
+
+def test_a_scheduler_that_does_not_answer_is_refused(tmp_path, monkeypatch):
+    pytest.importorskip("distributed")
+    monkeypatch.setattr("onegrad.running.dask_engine.CONNECT_SECONDS", 1)
+    with pytest.raises(InvalidInput, match="no scheduler answers"):
+        run_sweep(two_hundred(tmp_path), tmp_path / "out", dask=f"tcp://127.0.0.1:{free_port()}")
+    with pytest.raises(InvalidInput, match="must be local or a scheduler's address"):
+        run_sweep(two_hundred(tmp_path), tmp_path / "out", dask="nonsense")
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,50 @@
+"""Giant steps at the published sizes: minutes each, run with -m slow -s to see the numbers."""
+
+import numpy as np
+import pytest
+
+from onegrad import take_steps
+from onegrad.figures.panels.giant import STEPS_STUDIES
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.parametrize("study", ["one line", "off the line"])
+def test_gradients_stay_on_the_line_or_leave_it(study):
+    ((_, problem),) = STEPS_STUDIES[study].settings("paper")
+    records = take_steps(problem).records
+    for record in records[1:]:
+        print(study, record.step, record.gradient.angle, record.weights.angle)
+    assert records[1].gradient.angle < 5
+    assert records[1].gradient.outside == 1.0
+    if study == "one line":
+        assert records[6].gradient.angle < 35
+    else:
+        assert records[6].gradient.angle > 55
+
+
+def test_subtraction_lets_the_error_fall_up_to_the_square():
+    errors = {}
+    for point, problem in STEPS_STUDIES["batch"].settings("paper"):
+        if point["subtract"] == "linear" or point["batch_exponent"] == 2.0:
+            untrained, trained = take_steps(problem).records
+            errors[tuple(point.values())] = (untrained.test_mse, trained.test_mse)
+            print(point, errors[tuple(point.values())])
+    falling = [errors[x / 10, "linear"][1] for x in range(13, 21)]
+    assert np.all(np.diff(falling) < 0)
+    best = errors[2.0, "linear"][1]
+    assert best < errors[2.0, "none"][0] / 4
+    assert best < errors[2.0, "none"][1] / 2
+
+
+def test_spikes_appear_band_by_band():
+    found = {}
+    for point, problem in STEPS_STUDIES["spikes"].settings("paper"):
+        features = take_steps(problem).records[1].features
+        found[point["step_size.exponent"]] = features
+        print(point, features.predicted, features.observed, features.overlaps[:2].round(2))
+    assert found[0.0].observed == 0
+    assert found[0.15].observed == 1
+    assert found[0.36].observed == 2
+    assert found[0.15].overlaps[0, 0] > 0.8
+    assert found[0.36].overlaps[1, 1] > 0.5
