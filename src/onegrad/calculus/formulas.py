@@ -15,7 +15,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq, minimize_scalar
 
 from onegrad.calculus.built_in import hermite_function
 from onegrad.calculus.function import GRID, Function, Map
@@ -224,6 +223,10 @@ def _crossings(inner: Map, level: float) -> set[float]:
     with np.errstate(all="ignore"):
         values = inner(_FINE) - level
     places = np.flatnonzero(np.sign(values[:-1]) * np.sign(values[1:]) < 0)
+    if not len(places):
+        return set()
+    from scipy.optimize import brentq  # late: it takes a quarter of a second to import
+
     return {
         float(brentq(lambda z: float(inner(np.array([z]))[0]) - level, _FINE[i], _FINE[i + 1]))
         for i in places
@@ -245,6 +248,8 @@ def _require_no_zero(denominator: Map, text: str) -> None:
 
 
 def _touches_zero(denominator: Map, place: int, sizes: Floats) -> bool:
+    from scipy.optimize import minimize_scalar  # late, as above
+
     lowest = minimize_scalar(
         lambda z: float(np.abs(denominator(np.array([z])))[0]),
         bounds=(GRID[place - 1], GRID[place + 1]),

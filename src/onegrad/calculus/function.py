@@ -103,7 +103,7 @@ def checked(function: Function, *, field: str) -> Function:
 
 
 def with_finite_values(function: Function, *, field: str) -> Function:
-    """Return the function of a formula if its values are finite; a slope that is not is left out."""
+    """Return the function if its values are finite; a slope that is not finite is left out."""
     _require_finite_values(function.name, function.function, field)
     if function.derivative is not None:
         with np.errstate(all="ignore"):

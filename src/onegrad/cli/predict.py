@@ -73,12 +73,12 @@ def predict(
         changes["samples"] = max(counts)  # real data must have rows for the default of 1000, else
     problem = read_problem(problem_file, changes)
     if print_toml:
-        click.echo(printed(problem), nl=False)
+        click.echo(printed(problem.model_dump()), nl=False)
         return
     if counts is not None and (changes["width"] is None or changes["step_samples"] is None):
         warnings.warn(
-            f"samples is a list: width={problem.width} and step_samples={problem.step_size} stay "
-            "fixed along it",
+            f"samples is a list: width={problem.width} and step_samples="
+            f"{problem.samples_per_step} stay fixed along it",
             stacklevel=1,
         )
     names = models.split(",")

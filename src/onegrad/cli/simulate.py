@@ -63,7 +63,7 @@ def simulate(
     if print_toml:
         from onegrad.describe.toml import printed
 
-        click.echo(printed(problem), nl=False)
+        click.echo(printed(problem.model_dump()), nl=False)
         return
     names = models.split(",")
     with TrialProgress() as progress:

@@ -113,7 +113,7 @@ def steps(
 
     problem = build_steps_problem(None if problem_file is None else Path(problem_file), changes)
     if print_toml:
-        click.echo(printed(problem), nl=False)
+        click.echo(printed(problem.model_dump()), nl=False)
         return
     with TrialProgress("steps") as progress:
         result = take_steps(problem, seed=seed, trial=trial, state=state, progress=progress.update)

@@ -107,7 +107,9 @@ def _caption(errors: Errors) -> str:
             f"{sizes}; predicted, nothing trained; {errors.trials} draws of the first layer, seed "
             f"{errors.seed}; ± standard error over draws"
         )
-    method = "integrated exactly" if p.test == "exact" else f"over {p.test_size} sampled points"
+    method = (
+        "integrated exactly" if p.test == "exact" else f"over {p.samples_in_test} sampled points"
+    )
     redrawn = "everything" if p.redraw == "all" else "only the network"
     return (
         f"{sizes}; {errors.trials} trials, seed {errors.seed}, {redrawn} redrawn; "

@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import PlainValidator, field_validator
+from pydantic import BeforeValidator, Field, PlainValidator
 
 from onegrad.calculus import functions
 from onegrad.calculus.expectations import decays, hermite_coefficients, second_moment
 from onegrad.calculus.function import Function
 from onegrad.data.mixture import Gaussian
 from onegrad.data.population import Population
-from onegrad.data.teacher import Teacher
+from onegrad.data.source import Source
+from onegrad.data.teacher import TEACHERS, Teacher, TeacherDescription
 from onegrad.describe.arrays import Array, Floats
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.fields import NonNegative, Positive
-from onegrad.describe.value import Value
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,15 @@ def scaled_to(direction: Floats, length: float) -> Floats:
     return direction * (length / np.linalg.norm(direction))
 
 
-class SingleIndex(Value):
+Direction = Annotated[
+    Literal["random", "spikes"] | Array,
+    PlainValidator(_direction, json_schema_input_type=Literal["random", "spikes"] | list[float]),
+]
+LinkName = Annotated[str, BeforeValidator(lambda link: functions.function_name(link, field="link"))]
+
+
+@TEACHERS.built_in
+class SingleIndex(TeacherDescription):
     """Regression: y = link(ξᵀx) + noise·N(0, 1).
 
     `direction` of ξ: "random", "spikes" (∝ Σ_{c,i} γ_{c,i}) or an array. ‖ξ‖ = 1/√‖Σ‖ unless
@@ -88,15 +96,14 @@ class SingleIndex(Value):
     """
 
     kind: Literal["index"] = "index"
-    link: str = "relu"
-    direction: Annotated[Literal["random", "spikes"] | Array, PlainValidator(_direction)] = "random"
-    norm: Positive | None = None
-    noise: NonNegative = 0.0
-
-    @field_validator("link")
-    @classmethod
-    def _known(cls, name: str) -> str:
-        return functions.get(name, field="link").name
+    link: LinkName = Field(
+        default="relu", description="Link function of the teacher: a name or a formula."
+    )
+    direction: Direction = Field(
+        default="random", description='Direction ξ: "random", "spikes" for their sum, or n numbers.'
+    )
+    norm: Positive | None = Field(default=None, description="‖ξ‖; 1/√‖Σ‖ when left out.")
+    noise: NonNegative = Field(default=0.0, description="Deviation of label noise.")
 
     def draw(self, population: Population, norm: float, rng: np.random.Generator) -> Teacher:
         """Return a teacher with ξ drawn; `norm` is ‖Σ‖."""
@@ -113,4 +120,23 @@ class SingleIndex(Value):
             direction = rng.standard_normal(population.dimension)
         length = self.norm if self.norm is not None else 1 / np.sqrt(norm)
         xi = scaled_to(direction, length)
-        return IndexTeacher(xi[:, None], functions.get(self.link), self.noise)
+        return IndexTeacher(xi[:, None], functions.get(self.link, field="link"), self.noise)
+
+    def check(self, source: Source, dimension: int) -> None:
+        """Raise ValueError where the direction does not fit these data."""
+        if isinstance(self.direction, Array):
+            if self.direction.shape != (dimension,):
+                raise ValueError(
+                    f"teacher.direction: has length {self.direction.shape[0]}, must have "
+                    f"dimension={dimension}; change one of them"
+                )
+        elif self.direction == "spikes" and not source.has_spikes:
+            raise ValueError(
+                'teacher.direction="spikes": the data have no spikes; raise a rank or choose '
+                '"random"'
+            )
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """The link."""
+        return (self.link,)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
+from pydantic import Field
 
 from onegrad.calculus.function import Function
 from onegrad.data.mixture import Gaussian
 from onegrad.data.population import Population
-from onegrad.data.teacher import Teacher
+from onegrad.data.source import Source
+from onegrad.data.teacher import TEACHERS, Teacher, TeacherDescription
 from onegrad.describe.arrays import Floats
 from onegrad.describe.fields import NonNegative
-from onegrad.describe.value import Value
 
 
 @dataclass(frozen=True)
@@ -61,13 +62,24 @@ class LabelTeacher:
         return gaussian.label
 
 
-class ClassLabels(Value):
+@TEACHERS.built_in
+class ClassLabels(TeacherDescription):
     """Classification by squared loss: y = label of the component + noise·N(0, 1)."""
 
+    reads_labels: ClassVar[bool] = True
+
     kind: Literal["labels"] = "labels"
-    noise: NonNegative = 0.0
+    noise: NonNegative = Field(default=0.0, description="Deviation of label noise.")
 
     def draw(self, population: Population, norm: float, rng: np.random.Generator) -> Teacher:
         """Return a teacher that reads the component's label."""
         labels = tuple(float(label) for label in population.labels if label is not None)
         return LabelTeacher(np.zeros((population.dimension, 0)), labels, self.noise)
+
+    def check(self, source: Source, dimension: int) -> None:
+        """Raise ValueError where a part of the data has no label."""
+        source.check_labels()
+
+    def is_binary(self, source: Source) -> bool:
+        """Return whether all labels are ±1."""
+        return set(source.part_labels) <= {1.0, -1.0}

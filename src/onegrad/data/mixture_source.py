@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import PlainValidator, Strict, field_validator, model_validator
+from pydantic import Field, PlainValidator, model_validator
 
 from onegrad.data.mixture import Gaussian, Mixture, align_directions, draw_directions
+from onegrad.data.source import SOURCES, Source
 from onegrad.describe.arrays import Array, Floats
 from onegrad.describe.checks import real_numbers, shown
-from onegrad.describe.fields import Cosine, Flag, NonNegative, Positive, Real, Unit
+from onegrad.describe.fields import Cosine, CountOrZero, Flag, NonNegative, Positive, Real, Unit
 from onegrad.describe.value import Value
 
 MOST_COMPONENTS = 10_000
@@ -44,6 +45,20 @@ def _strengths(value: Any) -> Literal["uniform"] | float | tuple[float, ...]:
     return numbers[0] if np.ndim(value) == 0 else tuple(numbers)
 
 
+Directions = Annotated[
+    Literal["random"] | Array,
+    PlainValidator(
+        orthonormal_directions, json_schema_input_type=Literal["random"] | list[list[float]]
+    ),
+]
+Strengths = Annotated[
+    Literal["uniform"] | float | tuple[float, ...],
+    PlainValidator(
+        _strengths, json_schema_input_type=Literal["uniform"] | NonNegative | list[NonNegative]
+    ),
+]
+
+
 class Component(Value):
     """One component: weight ρ, mean μ, level s², spikes (rank, directions, strengths), label.
 
@@ -51,17 +66,22 @@ class Component(Value):
     drawn anew with the mixture.
     """
 
-    weight: Unit = 1.0
-    mean: Array | None = None
-    level: Positive = 1.0
-    rank: Annotated[int, Strict()] = 1
-    directions: Annotated[Literal["random"] | Array, PlainValidator(orthonormal_directions)] = (
-        "random"
+    weight: Unit = Field(default=1.0, description="Weight ρ; weights sum to 1.")
+    mean: Array | None = Field(default=None, description="Mean μ, n numbers; zero when left out.")
+    level: Positive = Field(default=1.0, description="Isotropic level s².")
+    rank: CountOrZero = Field(
+        default=1, description="Spikes; follows from given directions or a list of strengths."
     )
-    strengths: Annotated[
-        Literal["uniform"] | float | tuple[float, ...], PlainValidator(_strengths)
-    ] = 1.0
-    label: Real | None = None
+    directions: Directions = Field(
+        default="random", description='"random", or an n × d array with orthonormal columns.'
+    )
+    strengths: Strengths = Field(
+        default=1.0,
+        description='Spike strengths as multiples of θ: a number, a list, or "uniform".',
+    )
+    label: Real | None = Field(
+        default=None, description="Read by the labels teacher; ±1 for two components when left out."
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -77,13 +97,6 @@ class Component(Value):
             if not isinstance(strengths, str) and np.ndim(strengths) == 1:
                 return {**fields, "rank": len(strengths)}
         return fields
-
-    @field_validator("rank")
-    @classmethod
-    def _rank_rule(cls, rank: int) -> int:
-        if rank < 0:
-            raise ValueError("must be at least 0; raise it")
-        return rank
 
     @model_validator(mode="after")
     def _consistent(self) -> Component:
@@ -106,7 +119,8 @@ class Component(Value):
         return spread * np.broadcast_to(np.asarray(self.strengths, float), (self.rank,))
 
 
-class MixtureSource(Value):
+@SOURCES.built_in
+class MixtureSource(Source):
     """A Gaussian mixture: its components and how their spikes lie to each other.
 
     `alignment` is the cosine of spike i of every component with spike i of the first; without
@@ -114,13 +128,21 @@ class MixtureSource(Value):
     strengths to the sum of the first one's. Exact test errors and theory need such a source.
     """
 
-    exact_moments: ClassVar[bool] = True
-
     kind: Literal["mixture"] = "mixture"
-    components: tuple[Component, ...] = (Component(weight=0.5), Component(weight=0.5))
-    alignment: Cosine | None = None
-    equal_totals: Flag = False
-    counts: Literal["exact", "sampled"] = "exact"
+    components: tuple[Component, ...] = Field(
+        default=(Component(weight=0.5), Component(weight=0.5)), description="The components."
+    )
+    alignment: Cosine | None = Field(
+        default=None,
+        description="Cosine of spike i of every component with spike i of the first; drawn "
+        "independently when left out.",
+    )
+    equal_totals: Flag = Field(
+        default=False, description="Rescale strengths to the first component's sum."
+    )
+    counts: Literal["exact", "sampled"] = Field(
+        default="exact", description="Component counts of a batch: exact or sampled."
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> MixtureSource:
@@ -142,13 +164,16 @@ class MixtureSource(Value):
             )
         return self
 
-    @property
-    def trained(self) -> MixtureSource:
-        """The source as networks see it: itself."""
-        return self
+    def with_labels(self) -> MixtureSource:
+        """Return two unlabelled components with the labels +1 and −1."""
+        if len(self.components) != 2 or any(c.label is not None for c in self.components):
+            return self
+        pairs = zip(self.components, (1.0, -1.0), strict=True)
+        labelled = tuple(c.model_copy(update={"label": label}) for c, label in pairs)
+        return self.model_copy(update={"components": labelled})
 
     @property
-    def labels_of_all(self) -> tuple[float | None, ...]:
+    def all_labels(self) -> tuple[float | None, ...]:
         """The label of each component."""
         return tuple(c.label for c in self.components)
 
@@ -172,21 +197,6 @@ class MixtureSource(Value):
         """Vectors of length n that the mixture holds."""
         return sum(4 + 4 * component.rank for component in self.components)
 
-    @property
-    def held_bytes(self) -> float:
-        """Nothing is held beside what theory_columns counts."""
-        return 0.0
-
-    def identity(self, fields: dict[str, Any]) -> dict[str, Any]:
-        """Return the description: all of it matters."""
-        return fields
-
-    def check_fit(self) -> None:
-        """A mixture needs no fit."""
-
-    def check_sizes(self, sizes: dict[str, int]) -> None:
-        """A mixture gives any number of samples."""
-
     def check_dimension(self, dimension: int) -> None:
         """Raise ValueError where a component does not fit into this dimension."""
         for index, c in enumerate(self.components):
@@ -208,7 +218,7 @@ class MixtureSource(Value):
                     f"{dimension}{' with an alignment' if shared else ''}; lower it"
                 )
 
-    def draw(self, dimension: int, spread: NonNegative, rng: np.random.Generator) -> Mixture:
+    def draw(self, dimension: int, spread: float, rng: np.random.Generator) -> Mixture:
         """Return a concrete mixture: directions and strengths drawn, spread θ applied."""
         drawn: list[Gaussian] = []
         for c in self.components:

@@ -1,14 +1,23 @@
-"""What a teacher is: how a label follows from an input."""
+"""What a teacher is: how a label follows from an input, and the registry of its kinds.
+
+A teacher of your own is a description (a subclass of `TeacherDescription`) whose `draw` returns a
+`Teacher`; `register_teacher` makes it known to problems, files and workers.
+"""
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from onegrad.calculus.function import Function
 from onegrad.data.mixture import Gaussian
+from onegrad.data.population import Population
+from onegrad.data.source import Source
 from onegrad.describe.arrays import Floats
+from onegrad.describe.kinds import Kinds
+from onegrad.describe.registry import Registry
+from onegrad.describe.value import Value
 
 
 class Teacher(Protocol):
@@ -46,3 +55,42 @@ class Teacher(Protocol):
 
     def local_second_moment(self, means: Floats, deviations: Floats) -> Floats:
         """Return E[y²] there, noise included."""
+
+
+class TeacherDescription(Value):
+    """A description of how labels are made. Only `kind` and `draw` must be given.
+
+    `reads_labels` says that labels are those of the data's parts.
+    """
+
+    reads_labels: ClassVar[bool] = False
+
+    kind: str
+
+    def draw(self, population: Population, norm: float, rng: np.random.Generator) -> Teacher:
+        """Return the teacher of one trial; `norm` is ‖Σ‖."""
+        raise NotImplementedError(f"a teacher of kind {self.kind!r} must define draw")
+
+    def check(self, source: Source, dimension: int) -> None:
+        """Raise ValueError where the teacher does not fit these data."""
+
+    def is_binary(self, source: Source) -> bool:
+        """Return whether labels are ±1 by class, so that a misclassification rate is defined."""
+        return False
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """The names or formulas of the functions that the teacher uses."""
+        return ()
+
+
+def _guess(_fields: dict[str, Any]) -> str:
+    return "index"
+
+
+TEACHERS: Kinds[TeacherDescription] = Kinds(TeacherDescription, Registry("teachers", {}), _guess)
+
+
+def register_teacher(description: type[TeacherDescription]) -> type[TeacherDescription]:
+    """Return your own teacher class after making its kind known; use it as a decorator."""
+    return TEACHERS.register(description)

@@ -13,20 +13,21 @@ LARGEST_COUNT = 10**9
 
 def whole_number(name: str, value: object, *, least: int) -> int:
     """Return `value` as an int; raise InvalidInput unless it is whole and at least `least`."""
-    plain = _plain(value)
-    if isinstance(plain, bool) or not isinstance(plain, int) or not least <= plain <= LARGEST_COUNT:
+    number = plain(value)
+    whole = isinstance(number, int) and not isinstance(number, bool)
+    if not whole or not least <= number <= LARGEST_COUNT:
         raise InvalidInput(
-            f"{name}={shown(plain)}: must be a whole number of at least {least} and at most "
+            f"{name}={shown(number)}: must be a whole number of at least {least} and at most "
             f"{LARGEST_COUNT:.0e}; change it"
         )
-    return plain
+    return int(number)
 
 
 def real_numbers(value: Any) -> list[float]:
     """Return one number or a flat list of numbers as floats; texts and truth values are refused."""
-    plain = value.tolist() if isinstance(value, np.ndarray) else _plain(value)
-    numbers = list(plain) if isinstance(plain, list | tuple) else [plain]
-    numbers = [_plain(number) for number in numbers]
+    given = value.tolist() if isinstance(value, np.ndarray) else plain(value)
+    numbers = list(given) if isinstance(given, list | tuple) else [given]
+    numbers = [plain(number) for number in numbers]
     if any(isinstance(n, bool) or not isinstance(n, int | float) for n in numbers):
         raise ValueError("must be a number or a flat list of numbers; correct it")
     return [float(number) for number in numbers]
@@ -52,5 +53,6 @@ def shown(value: object) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """Return numpy's numbers as Python's, anything else as it is."""
     return value.item() if isinstance(value, np.generic) else value

@@ -73,6 +73,11 @@ class Registry(Generic[T]):
         self.entries[name] = Entry(name, thing, mark)
         return thing
 
+    def put(self, name: str, thing: T) -> T:
+        """Return a thing of onegrad's own after registering it."""
+        self.entries[name] = Entry(name, thing)
+        return thing
+
     def added(self) -> dict[str, Entry[T]]:
         """Return the entries that users have added in this process."""
         return {name: entry for name, entry in self.entries.items() if entry.mark is not None}

@@ -16,7 +16,6 @@ from onegrad.describe.arrays import Array
 from onegrad.describe.checks import shown
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.files import replace_file
-from onegrad.describe.value import Value
 
 INLINE_NUMBERS = 64  # arrays up to this size stand in the TOML itself
 PRINTED_NUMBERS = 10_000
@@ -38,7 +37,7 @@ def read_fields(path: Path) -> dict[str, Any]:
     return loaded
 
 
-def write_value(value: Value, path: Path) -> None:
+def write_fields(fields: dict[str, Any], path: Path) -> None:
     """Write TOML and, for large arrays, `NAME.npz`; each file appears whole or not at all."""
     if path.suffix != ".toml":
         raise InvalidInput(f"file={str(path)!r}: must end in .toml; rename it")
@@ -52,14 +51,14 @@ def write_value(value: Value, path: Path) -> None:
         arrays[key] = array.values
         return {"npz": beside.name, "key": key, "digest": array.digest}
 
-    text = tomli_w.dumps(_beside(_to_toml(value.model_dump(), refer), path.parent))
+    text = tomli_w.dumps(_beside(_to_toml(fields, refer), path.parent))
     if arrays:
         replace_file(beside, lambda target: _save_arrays(target, arrays))
     replace_file(path, lambda target: target.write_text(text, encoding="utf-8"))
 
 
-def printed(problem: Value) -> str:
-    """Return the problem as one TOML text, arrays written out."""
+def printed(fields: dict[str, Any]) -> str:
+    """Return fields as one TOML text, arrays written out."""
     count = 0
 
     def inline(array: Array) -> Any:
@@ -67,13 +66,13 @@ def printed(problem: Value) -> str:
         count += array.values.size
         return array.values.tolist()
 
-    fields = _to_toml(problem.model_dump(), inline)
+    plain = _to_toml(fields, inline)
     if count > PRINTED_NUMBERS:
         raise InvalidInput(
             f"print-toml: the problem holds {count} numbers, at most {PRINTED_NUMBERS} are "
             "printed; use Problem.save in Python"
         )
-    return tomli_w.dumps(fields)
+    return tomli_w.dumps(plain)
 
 
 def _save_arrays(target: Path, arrays: dict[str, np.ndarray]) -> None:
@@ -116,7 +115,7 @@ def _beside(fields: Any, folder: Path) -> Any:
     if not isinstance(fields, dict):
         return fields
     out = {name: _beside(value, folder) for name, value in fields.items()}
-    if out.get("kind") == "empirical" and "file" in out:
+    if isinstance(out.get("file"), str):
         path = Path(out["file"])
         if path.is_absolute() and path.is_relative_to(folder.absolute()):
             out["file"] = path.relative_to(folder.absolute()).as_posix()

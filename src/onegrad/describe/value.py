@@ -1,19 +1,21 @@
-"""Value: the base of all frozen descriptions."""
+"""Value and Document: the bases of all frozen descriptions."""
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterator
-from typing import Any, ClassVar
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, Self
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    ValidationError,
-)
+from pydantic import BaseModel, ConfigDict, ValidationError
 
-from onegrad.describe.checks import shown
+from onegrad.describe.arrays import Array
+from onegrad.describe.digests import digest
 from onegrad.describe.exceptions import InvalidInput
+from onegrad.describe.messages import one_line
+from onegrad.describe.paths import Branch, by_path, dotted
+from onegrad.describe.schema import readable_signature
+from onegrad.describe.toml import read_fields, write_fields
 
 
 class Value(BaseModel):
@@ -28,73 +30,88 @@ class Value(BaseModel):
         try:
             super().__init__(**fields)
         except ValidationError as error:
-            raise InvalidInput(one_line(error, known_fields(type(self)))) from None
+            raise InvalidInput(one_line(error, type(self))) from None
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        cls.__signature__ = readable_signature(cls)
+
+    def replace(self, changes: Mapping[str, Any] | None = None, /, **fields: Any) -> Self:
+        """Return a checked copy; `network__activation=…` reaches into a nested value.
+
+        Paths go to any depth, by index or `*` for all entries: `data__components__0__weight`, or
+        `{"data.components.0.weight": …}` with dots. A field that excludes others replaces them:
+        `network__width` drops the width ratio.
+        """
+        paths = {**(changes or {}), **{dotted(name): value for name, value in fields.items()}}
+        return type(self)(**_changed(self, by_path(paths), ""))
 
 
-def nested_fields(model: type[BaseModel]) -> Iterator[tuple[str, Any]]:
-    """Yield name and annotation of every field of `model` and of the models nested in it."""
-    todo: list[Any] = [model]
-    while todo:
-        kind = todo.pop()
-        if isinstance(kind, type) and issubclass(kind, BaseModel):
-            for name, field in kind.model_fields.items():
-                yield name, field.annotation
-                todo.append(field.annotation)
-        else:
-            todo.extend(getattr(kind, "__args__", ()))
+class Document(Value):
+    """A description that stands alone: it has a digest of its own and a TOML file."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, unset fields left out; large arrays by shape and digest."""
+        plain: dict[str, Any] = plain_fields(self.model_dump())
+        return plain
+
+    def identity(self) -> dict[str, Any]:
+        """Return what determines the description: all of `to_dict`, unless said."""
+        return self.to_dict()
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the canonical description, array contents included."""
+        return digest(self.identity())
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Return the description in a TOML file; arrays come from the `.npz` beside it."""
+        return cls(**read_fields(Path(path)))
+
+    def save(self, path: str | Path) -> None:
+        """Write the description to a TOML file, large arrays to an `.npz` of the same name."""
+        write_fields(self.model_dump(), Path(path))
 
 
-def known_fields(model: type[BaseModel]) -> list[str]:
-    """Return every field name of `model` and of the models nested in it."""
-    return [name for name, _ in nested_fields(model)]
+def plain_fields(value: Any) -> Any:
+    """Return plain values of a dumped description, unset fields left out, arrays by digest."""
+    if isinstance(value, dict):
+        return {k: plain_fields(v) for k, v in value.items() if v is not None}
+    if isinstance(value, tuple | list):
+        return [plain_fields(v) for v in value]
+    if isinstance(value, Array):
+        return {"shape": list(value.shape), "digest": value.digest}
+    return value
 
 
-def count_fields(model: type[BaseModel]) -> set[str]:
-    """Return the names of whole-number fields of `model` and of the models nested in it."""
-    return {
-        name
-        for name, annotation in nested_fields(model)
-        if any(
-            getattr(part, "__origin__", part) is int
-            for part in (annotation, *getattr(annotation, "__args__", ()))
+def _changed(value: Any, changes: Branch, path: str) -> Any:
+    """Return the fields or entries of `value` with the changes in their places."""
+    if isinstance(value, Value):
+        dropped = {rival for name in changes for rival in value.rivals.get(name, ())}
+        kept = {n: getattr(value, n) for n in type(value).model_fields if n not in dropped}
+    elif isinstance(value, tuple):
+        kept = {str(index): entry for index, entry in enumerate(value)}
+        changes = _spread_over_all(changes, kept, path)
+    else:
+        raise InvalidInput(f"{path.rstrip('.')}: has no fields to replace; check the spelling")
+    for name, change in changes.items():
+        inside = isinstance(change, Branch)
+        kept[name] = _changed(kept.get(name), change, f"{path}{name}.") if inside else change
+    return list(kept.values()) if isinstance(value, tuple) else kept
+
+
+def _spread_over_all(changes: Branch, entries: dict[str, Any], path: str) -> Branch:
+    """Return changes by index, those for `*` given to every entry."""
+    single = Branch({name: change for name, change in changes.items() if name != "*"})
+    outside = [name for name in single if name not in entries]
+    if outside:
+        raise InvalidInput(
+            f"{path}{outside[0]}: must be an index below {len(entries)} or *; correct it"
         )
-    }
-
-
-def one_line(error: ValidationError, known: list[str]) -> str:
-    """Return the first problem of `error` as «field=value: rule; remedy»."""
-    problems = error.errors()
-    # Rules of ours say more than a type mismatch in some branch of a union.
-    first = next((p for p in problems if p["type"] == "value_error"), problems[0])
-    tags = {"mixture", "empirical", "index", "labels", "Array"}
-    path = ".".join(
-        str(part)
-        for part in first["loc"]
-        if part not in tags and not str(part).startswith(("function-", "tuple[", "literal["))
-    )
-    path = path.removesuffix(".float").removesuffix(".str").removesuffix(".int")
-    if first["type"] == "extra_forbidden":
-        name = str(first["loc"][-1])
-        near = difflib.get_close_matches(name, known, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else "remove it"
-        return f"{path}={shown(first['input'])}: no such field; {hint}"
-    if first["type"] in ("model_type", "model_attributes_type", "dict_type"):
-        return f"{path}={shown(first['input'])}: must be a table of fields; correct it"
-    if first["type"] == "tuple_type":
-        return f"{path}={shown(first['input'])}: must be a list; correct it"
-    if first["type"] == "missing":
-        return f"{path}: missing; give it a value"
-    if first["type"] == "union_tag_invalid":
-        tag = first["input"].get("kind") if isinstance(first["input"], dict) else first["input"]
-        expected = first.get("ctx", {}).get("expected_tags", "")
-        return f"{path}.kind={shown(tag)}: must be one of {expected}; choose one"
-    message = first["msg"].removeprefix("Value error, ")
-    if isinstance(first.get("ctx", {}).get("error"), InvalidInput):
-        # A nested value has named its own field: the path leads to it.
-        if path and message.startswith(f"{first['loc'][-1]!s}="):
-            path = path.rpartition(".")[0]
-        return f"{path}.{message}" if path else message
-    message = message[0].lower() + message[1:]
-    if first["type"] != "value_error":
-        message += "; change it"
-    return f"{path}={shown(first['input'])}: {message}" if path else message
+    if "*" not in changes:
+        return single
+    common = changes["*"]
+    if not isinstance(common, Branch):
+        return Branch({name: single.get(name, common) for name in entries})
+    return Branch({name: Branch(common | single.get(name, {})) for name in entries})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from onegrad.calculus import functions
 from onegrad.describe.fields import Count, Flag, Positive
@@ -25,12 +25,16 @@ class Network(Value):
         "width_ratio": ("width",),
     }
 
-    width: Count | None = None
-    width_ratio: Positive | None = None
-    activation: ActivationName = "relu"
-    second_layer: Literal["gaussian", "sign", "constant"] = "gaussian"
-    normalise_rows: Flag = False
-    steps: Literal[1] = 1
+    width: Count | None = Field(default=None, description="Neurons k, in place of the ratio.")
+    width_ratio: Positive | None = Field(default=None, description="Neurons per sample, k/m; 1.")
+    activation: ActivationName = Field(
+        default="relu", description="Activation σ: a name or a formula such as max(u, 0.1*u)."
+    )
+    second_layer: Literal["gaussian", "sign", "constant"] = Field(
+        default="gaussian", description="w_i: N(0, 1/k), ±1/√k, or 1/√k."
+    )
+    normalise_rows: Flag = Field(default=False, description="Rows of the initial F have norm 1.")
+    steps: Literal[1] = Field(default=1, description="Gradient steps of the first layer.")
 
     @model_validator(mode="before")
     @classmethod

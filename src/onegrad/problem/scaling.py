@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import log, sqrt
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from onegrad.calculus.expansion import DEGREE_CAP, LARGEST_DEGREE, theorem_degree
 from onegrad.data.population import Population
@@ -30,14 +30,24 @@ class Scaling(Value):
         "spread": ("strength", "weighting"),
     }
 
-    strength: Unit | None = None
-    weighting: Unit | None = None
-    learning_rate: NonNegative | None = None
-    spread: NonNegative | None = None
-    degree_cap: Count = DEGREE_CAP
-    trace: Positive | None = None
-    norm: Positive | None = None
-    bulk_deviation: Positive | None = None
+    strength: Unit | None = Field(default=None, description="β: η‖Σ‖ ≍ n^β; 0.74.")
+    weighting: Unit | None = Field(default=None, description="α: η = n^{βα}, θ = n^{β(1−α)}; 0.5.")
+    learning_rate: NonNegative | None = Field(
+        default=None, description="η itself, with the spread."
+    )
+    spread: NonNegative | None = Field(
+        default=None, description="θ itself, with the learning rate."
+    )
+    degree_cap: Annotated[Count, Field(le=LARGEST_DEGREE)] = Field(
+        default=DEGREE_CAP, description="Largest default Hermite degree."
+    )
+    trace: Positive | None = Field(
+        default=None, description="Tr Σ; that of the data when left out."
+    )
+    norm: Positive | None = Field(default=None, description="‖Σ‖; that of the data when left out.")
+    bulk_deviation: Positive | None = Field(
+        default=None, description="b, the deviation of f_iᵀx off the spikes; √(n s²/Tr Σ)."
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -59,10 +69,6 @@ class Scaling(Value):
             raise ValueError(
                 f"{' and '.join(given)}: must not be given together; "
                 "keep strength and weighting, or learning_rate and spread"
-            )
-        if self.degree_cap > LARGEST_DEGREE:
-            raise ValueError(
-                f"degree_cap={self.degree_cap}: must be at most {LARGEST_DEGREE}; lower it"
             )
         missing = [k for k, v in direct.items() if v is None]
         if len(missing) == 1:

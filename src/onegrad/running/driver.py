@@ -123,7 +123,7 @@ def _setting_records(plan: Plan) -> list[dict[str, Any]]:
             "sweep": sweep.digest,
             "coordinates": {n: _plain(v) for n, v in setting.coordinates.items()},
             "problem": setting.problem.digest,
-            "trained": setting.problem.trained.digest,
+            "trained": setting.problem.for_training.digest,
             "fields": setting.problem.to_dict(),
             "models": [{"name": m.name, "key": m.key, "degree": m.degree} for m in setting.models],
             "seed": sweep.seed,

@@ -113,7 +113,7 @@ def _is_failed(contents: Contents, key: str) -> bool:
 
 def _jobs(sweep: Sweep, setting: Setting) -> Iterator[Job]:
     for verb in sweep.verbs:
-        problem, models, count = setting.problem.trained, setting.models, sweep.trials
+        problem, models, count = setting.problem.for_training, setting.models, sweep.trials
         if verb == "predict":
             # The conditional model has no theory of its own: its errors are the network's.
             models = tuple(m for m in models if m.kind != "conditional")
@@ -132,7 +132,7 @@ def make_tasks(plan: Plan, workers: int) -> list[Task]:
     places = {
         mark: _place(s)
         for s in plan.settings
-        for mark in (s.problem.trained.digest, s.problem.digest)
+        for mark in (s.problem.for_training.digest, s.problem.digest)
     }
     ordered = sorted(
         plan.missing, key=lambda job: (job.trial, job.verb, *places[job.problem.digest])

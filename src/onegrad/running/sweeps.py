@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import json
 from collections.abc import Mapping
@@ -17,8 +16,9 @@ from onegrad.describe.arrays import Array
 from onegrad.describe.checks import real_numbers, shown, whole_number
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.fields import Count
-from onegrad.describe.toml import read_fields, write_value
-from onegrad.describe.value import Value, count_fields
+from onegrad.describe.schema import count_fields
+from onegrad.describe.toml import read_fields
+from onegrad.describe.value import Document
 from onegrad.models.model import Model
 from onegrad.models.resolve import resolve_models
 from onegrad.problem.problem import Problem
@@ -96,7 +96,7 @@ def _groups(value: Any) -> Any:
     return (tuple(value),) if listed and value and isinstance(value[0], str) else value
 
 
-class Sweep(Value):
+class Sweep(Document):
     """Settings × trials: `axes` give values to fields of `problem`, by dotted path.
 
     Axes multiply; those named in one group of `zip` move together. An axis over `ridge` costs no
@@ -104,7 +104,7 @@ class Sweep(Value):
     """
 
     problem: Problem = Problem()
-    axes: Annotated[dict[str, tuple[Any, ...]], PlainValidator(_axes)] = Field({})
+    axes: Annotated[dict[str, tuple[Any, ...]], PlainValidator(_axes)] = Field(default={})
     zip: Annotated[tuple[tuple[str, ...], ...], BeforeValidator(_groups)] = ()
     models: Annotated[tuple[str, ...], BeforeValidator(_names)] = ("network", "hermite")
     verbs: Annotated[tuple[Verb, ...], BeforeValidator(_names)] = ("simulate",)
@@ -172,9 +172,8 @@ class Sweep(Value):
         return settings
 
     def _setting(self, base: Problem, coordinates: dict[str, Any]) -> Setting:
-        changes = {name.replace(".", "__"): value for name, value in coordinates.items()}
         try:
-            problem = base.replace(**changes) if changes else base
+            problem = base.replace(coordinates) if coordinates else base
             check_mixture_memory(problem)
             if "predict" in self.verbs:
                 problem.data.check_fit()
@@ -188,12 +187,10 @@ class Sweep(Value):
             )
         return Setting(coordinates, problem, tuple({m.key: m for m in models[::-1]}.values())[::-1])
 
-    @property
-    def digest(self) -> str:
-        """SHA-256 of everything that the sweep asks for."""
-        plain = self.model_dump(mode="python", exclude={"problem"})
-        text = json.dumps([self.problem.identity(), plain], sort_keys=True, default=_described)
-        return hashlib.sha256(text.encode()).hexdigest()
+    def identity(self) -> dict[str, Any]:
+        """Return everything that the sweep asks for, the data by their digest."""
+        axes = {name: [_described(value) for value in axis] for name, axis in self.axes.items()}
+        return {**self.to_dict(), "problem": self.problem.identity(), "axes": axes}
 
     @classmethod
     def load(cls, path: str | Path) -> Sweep:
@@ -206,10 +203,6 @@ class Sweep(Value):
             )
         return cls(**fields)
 
-    def save(self, path: str | Path) -> None:
-        """Write the sweep to a TOML file, large arrays to an `.npz` of the same name."""
-        write_value(self, Path(path))
-
 
 @dataclass(frozen=True)
 class Setting:
@@ -221,4 +214,7 @@ class Setting:
 
 
 def _described(value: Any) -> Any:
-    return value.values.tolist() if isinstance(value, Array) else repr(value)
+    """Return an axis value by what it says, whether a file or Python gave it."""
+    if isinstance(value, Array):
+        return value.values.tolist()
+    return value if isinstance(value, int | float | str | bool | list) else repr(value)

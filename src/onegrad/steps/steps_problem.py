@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from functools import cached_property
 from math import log, sqrt
-from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from pydantic import model_validator
 
 from onegrad.describe.fields import Count, NonNegative, Positive, Real
-from onegrad.describe.toml import read_fields, write_value
-from onegrad.describe.value import Value
+from onegrad.describe.value import Document, Value
 from onegrad.problem.architecture import ActivationName
-from onegrad.problem.problem import plain_fields
 from onegrad.steps.multi_index import MultiIndex
 
 LARGEST_BATCH = 10**9
@@ -56,7 +50,7 @@ class StepSize(Value):
         return self
 
 
-class StepsProblem(Value):
+class StepsProblem(Document):
     """Isotropic inputs, a teacher of several directions, a network and T steps on fresh batches.
 
     Batch N: `batch`, or d^batch_exponent. `subtract`: the part of the labels that is estimated on
@@ -150,21 +144,3 @@ class StepsProblem(Value):
         if rule.per_root is not None:
             return rule.per_root * sqrt(self.batch_size * self.width)
         return float(self.dimension) ** (rule.exponent or 0.0) / norm if norm > 0 else 0.0
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values, unset fields left out; large arrays by shape and digest."""
-        return plain_fields(self.model_dump())
-
-    @cached_property
-    def digest(self) -> str:
-        """SHA-256 of the canonical description, array contents included."""
-        return hashlib.sha256(json.dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()
-
-    @classmethod
-    def load(cls, path: str | Path) -> StepsProblem:
-        """Return the problem in a TOML file; arrays come from the `.npz` beside it."""
-        return cls(**read_fields(Path(path)))
-
-    def save(self, path: str | Path) -> None:
-        """Write the problem to a TOML file, large arrays to an `.npz` of the same name."""
-        write_value(self, Path(path))

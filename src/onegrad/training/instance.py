@@ -60,7 +60,7 @@ class Instance:
 
     def step_batch(self, keep: Keep | None = None) -> Batch:
         """Return the samples of the gradient step; `keep` may hold their normals for others."""
-        return self._batch(Stream.STEP_DATA, self.problem.step_size, keep)
+        return self._batch(Stream.STEP_DATA, self.problem.samples_per_step, keep)
 
     def training_batch(self, keep: Keep | None = None) -> Batch:
         """Return the samples of the readout, independent of the step's."""
@@ -73,7 +73,7 @@ class Instance:
         """
         rng = self.streams.generator(Stream.TEST_DATA)
         noise = self.streams.generator(Stream.TEST_DATA, "labels")
-        counts = self.population.draw_counts(self.problem.test_size, rng)
+        counts = self.population.draw_counts(self.problem.samples_in_test, rng)
         for index, block in self.population.blocks(counts, rng, self._earlier(Stream.TEST_DATA)):
             rows = tuple(len(block) if i == index else 0 for i in range(len(counts)))
             yield self._labelled(block, rows, noise)
@@ -91,7 +91,7 @@ class Instance:
     def _earlier(self, stream: Stream) -> tuple[int, ...]:
         """Return the sizes of the batches that a trial takes before this one."""
         sizes = {
-            Stream.STEP_DATA: self.problem.step_size,
+            Stream.STEP_DATA: self.problem.samples_per_step,
             Stream.TRAINING_DATA: self.problem.samples,
         }
         return tuple(size for other, size in sizes.items() if other < stream)

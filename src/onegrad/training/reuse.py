@@ -40,7 +40,7 @@ class Shared:
 
     def step_batch(self, instance: Instance) -> Batch:
         """Return the samples of the gradient step."""
-        size = instance.problem.step_size
+        size = instance.problem.samples_per_step
         key = (_data_key(instance, Stream.STEP_DATA), size)
         return self.get("step batch", key, lambda: instance.step_batch(self._keep(instance)))
 
@@ -48,7 +48,7 @@ class Shared:
         """Return the samples of the readout."""
         size = instance.problem.samples
         # Real data give rows that the step has not seen: which, depends on how many it saw.
-        seen = None if instance.problem.data.exact_moments else instance.problem.step_size
+        seen = None if instance.problem.data.exact_moments else instance.problem.samples_per_step
         key = (_data_key(instance, Stream.TRAINING_DATA), size, seen)
         keep = self._keep(instance)
         return self.get("training batch", key, lambda: instance.training_batch(keep))
@@ -69,7 +69,7 @@ class Shared:
         key = (
             _first_layer_key(instance),
             _data_key(instance, Stream.STEP_DATA),
-            (instance.problem.width, instance.problem.step_size),
+            (instance.problem.width, instance.problem.samples_per_step),
         )
         return self.get(
             "step preactivations",

@@ -28,7 +28,7 @@ class Stage:
 
 def stages(problem: Problem, models: Sequence[Model], *, verb: str = "simulate") -> list[Stage]:
     """Return the stages of one trial or of one predicted draw (docs/scaling.md has the table)."""
-    n, m, k, step = problem.dimension, problem.samples, problem.width, problem.step_size
+    n, m, k, step = problem.dimension, problem.samples, problem.width, problem.samples_per_step
     parts = problem.data.theory_parts
     products: Resource = "single" if problem.precision == "mixed" else "product"
     found = [
@@ -72,7 +72,7 @@ def stages(problem: Problem, models: Sequence[Model], *, verb: str = "simulate")
             Stage("exact error", "element", 0.5 * parts * SERIES_ORDERS * k * k),
         ]
     else:
-        points = problem.test_size
+        points = problem.samples_in_test
         found += [
             Stage("test data", "normal", points * n),
             Stage("test product", products, layers * 2.0 * k * n * points),
@@ -100,7 +100,9 @@ def peak_bytes(problem: Problem, models: Sequence[Model]) -> float:
     n, m, k = problem.dimension, problem.samples, problem.width
     size, side = 4 if problem.precision == "mixed" else 8, min(problem.samples, problem.width)
     penalties, parts = len(problem.ridges), len(problem.data.part_labels)
-    step = size * (3 * k * n + problem.step_size * n + 5 * k * min(problem.step_size, 1024))
+    step = size * (
+        3 * k * n + problem.samples_per_step * n + 5 * k * min(problem.samples_per_step, 1024)
+    )
     readout = size * (3 * k * n + m * n + m * k) + 8 * (m * k + side**2)
     readout += 8 * 2 * side**2 if penalties > 1 else 0  # eigenvectors
     readout += size * 40 * k * penalties * parts * max(len(models), 1)  # series of the exact error
@@ -117,7 +119,7 @@ def theory_bytes(problem: Problem) -> float:
     return (
         INTERPRETER_BYTES
         + problem.data.held_bytes
-        + 8.0 * (3 * k * k + 3 * k * n + problem.step_size * n)
+        + 8.0 * (3 * k * k + 3 * k * n + problem.samples_per_step * n)
     )
 
 

@@ -64,7 +64,7 @@ def sampled_errors(
                 # Against the class itself, not against its noisy label.
                 sign = instance.population.labels[component] or 0.0
                 sums[key]["misclassification"] += _misclassified(sign * mean, variance)
-    size = instance.problem.test_size
+    size = instance.problem.samples_in_test
     return {key: {name: s / size for name, s in named.items()} for key, named in sums.items()}
 
 

@@ -79,7 +79,7 @@ def predict_curve(
     if not np.ndim(samples) or not len(samples):
         raise InvalidInput(f"samples={shown(samples)}: must be a list of numbers; add one")
     counts = tuple(whole_number("samples", m, least=1) for m in samples)
-    fixed = problem.replace(network__width=problem.width, step_samples=problem.step_size)
+    fixed = problem.replace(network__width=problem.width, step_samples=problem.samples_per_step)
     if ridge is not None:
         fixed = fixed.replace(ridge=tuple(positive_numbers("ridge", ridge)))
     return _predicted(fixed, models, counts, draws, seed, workers, progress)
@@ -272,7 +272,7 @@ def _held_spectra(
         return model_spectra(models, instance, layers, trained)
     problem = instance.problem
     fixed = problem.replace(
-        samples=1, ridge=1.0, network__width=problem.width, step_samples=problem.step_size
+        samples=1, ridge=1.0, network__width=problem.width, step_samples=problem.samples_per_step
     )
     key = (fixed.digest, instance.streams, tuple(model.key for model in models))
     return shared.get("spectra", key, lambda: model_spectra(models, instance, layers, trained))

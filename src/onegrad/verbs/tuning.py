@@ -163,7 +163,7 @@ def candidate(problem: Problem, width: int, rate: float) -> Problem:
     )
     return problem.replace(
         network__width=width,
-        step_samples=problem.step_size,
+        step_samples=problem.samples_per_step,
         scaling={**scaling, "learning_rate": rate, "spread": spread},
     )
 

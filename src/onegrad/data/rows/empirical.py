@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import PlainValidator, model_validator
+from pydantic import Field, PlainValidator, model_validator
 
 from onegrad.data.counts import exact_counts
 from onegrad.data.rows.fitting import CANDIDATES
@@ -27,10 +28,11 @@ from onegrad.data.rows.preparation import (
     prepare,
     split,
 )
+from onegrad.data.source import SOURCES, Source
 from onegrad.describe.arrays import Array
-from onegrad.describe.checks import real_numbers, shown, whole_number
+from onegrad.describe.checks import real_numbers, shown
 from onegrad.describe.exceptions import InvalidInput
-from onegrad.describe.fields import Count, Flag, NonNegative, Unit
+from onegrad.describe.fields import Count, CountOrZero, Flag, NonNegative, Unit
 from onegrad.describe.value import Value
 
 DEFAULT_RANK = 30
@@ -45,9 +47,14 @@ class MixtureFit(Value):
     30, or one less than the features.
     """
 
-    components_per_class: Count | None = None
-    rank: Count | None = None
-    seed: Annotated[int, PlainValidator(lambda n: whole_number("seed", n, least=0))] = 0
+    components_per_class: Count | None = Field(
+        default=None,
+        description="Gaussians per class; by held-out likelihood, up to 16, when left out.",
+    )
+    rank: Count | None = Field(
+        default=None, description="Spikes per fitted component; 30, or one less than the features."
+    )
+    seed: CountOrZero = Field(default=0, description="Seed of the clustering.")
 
 
 def _classes(value: Any) -> tuple[tuple[str, ...], ...]:
@@ -73,7 +80,17 @@ def _numbers(value: Any) -> tuple[float, ...]:
     return numbers
 
 
-class EmpiricalData(Value):
+Classes = Annotated[
+    tuple[tuple[str, ...], ...] | None,
+    PlainValidator(_classes, json_schema_input_type=str | list[str | list[str]]),
+]
+Numbers = Annotated[
+    tuple[float, ...] | None, PlainValidator(_numbers, json_schema_input_type=list[float])
+]
+
+
+@SOURCES.built_in
+class EmpiricalData(Source):
     """Rows of a data set: `EmpiricalData(X, y)`, or `file` (.npz, CSV, Parquet, or a known name).
 
     `classes` are the labels taken, each a part of the population; the rows of several labels in
@@ -91,21 +108,39 @@ class EmpiricalData(Value):
     }
 
     kind: Literal["empirical"] = "empirical"
-    file: str | None = None
-    inputs: Array | None = None
-    labels: Array | None = None
-    names: tuple[str, ...] | None = None
-    label_column: str = LABEL_COLUMN
-    digest: str | None = None
-    classes: Annotated[tuple[tuple[str, ...], ...] | None, PlainValidator(_classes)] = None
-    targets: Annotated[tuple[float, ...] | None, PlainValidator(_numbers)] = None
-    weights: Annotated[tuple[float, ...] | None, PlainValidator(_numbers)] = None
-    centring: Centring = "class"
-    equal_traces: Flag = True
-    rescale: Flag = True
-    noise: NonNegative = 1.0
-    fit_share: Unit = 0.5
-    fit: MixtureFit = MixtureFit()
+    file: str | None = Field(
+        default=None, description="Real data: .npz with X and y, CSV or Parquet, or a known name."
+    )
+    inputs: Array | None = Field(default=None, description="Rows × features, in place of a file.")
+    labels: Array | None = Field(
+        default=None, description="The place of each row's class among `names`."
+    )
+    names: tuple[str, ...] | None = Field(default=None, description="The classes of given rows.")
+    label_column: str = Field(
+        default=LABEL_COLUMN, description="Column of a table that holds the labels."
+    )
+    digest: str | None = Field(
+        default=None, description="SHA-256 of the rows; checked where it is given."
+    )
+    classes: Classes = Field(
+        default=None, description="Labels taken, as 0,1; + groups several, as 0+2,1+3; both of two."
+    )
+    targets: Numbers = Field(
+        default=None, description="The number y of each class; +1 and −1 for two."
+    )
+    weights: Numbers = Field(
+        default=None, description="The share of each class; equal when left out."
+    )
+    centring: Centring = Field(
+        default="class", description="Subtract class means, the midpoint of them, or none."
+    )
+    equal_traces: Flag = Field(default=True, description="Scale classes to the first one's trace.")
+    rescale: Flag = Field(default=True, description="Bring the trace to the spread θ.")
+    noise: NonNegative = Field(default=1.0, description="Deviation of noise added to every input.")
+    fit_share: Unit = Field(
+        default=0.5, description="Share of rows kept from networks, to fit a mixture to."
+    )
+    fit: MixtureFit = Field(default=MixtureFit(), description="The mixture that theory reads.")
 
     def __init__(self, inputs: Any = None, labels: Any = None, /, **fields: Any) -> None:
         if inputs is not None or labels is not None:
@@ -122,16 +157,7 @@ class EmpiricalData(Value):
         if not isinstance(fields, dict):
             return fields
         given = {name: value for name, value in fields.items() if value is not None}
-        file = given.get("file")
-        if (file is None) == (given.get("inputs") is None):
-            raise InvalidInput("data: must have a file or inputs and labels; give one of them")
-        if file is not None:
-            if not isinstance(file, str) or not file:
-                raise InvalidInput(f"file={shown(file)}: must be a path or a name; give one")
-            given["file"] = file if file in NAMED else str(Path(file).expanduser().absolute())
-            rows = read_labelled(given["file"], given.get("label_column", LABEL_COLUMN))
-        else:
-            rows = _given_rows(given)
+        rows = _described_rows(given)
         if given.setdefault("digest", rows.digest) != rows.digest:
             raise InvalidInput(
                 f"digest={given['digest']!r}: the data have another, {rows.digest!r}; restore "
@@ -199,9 +225,21 @@ class EmpiricalData(Value):
         places = ("file", "label_column", "inputs", "labels", "names")
         return {name: value for name, value in fields.items() if name not in places}
 
-    @property
-    def trained(self) -> EmpiricalData:
-        """The source as networks see it: how a mixture is fitted does not matter to them."""
+    def complete(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a problem's fields with what real data determine, and the published scales."""
+        follows: dict[str, Any] = {"dimension": self.dimension, "test": "sampled"}
+        teacher, scaling = fields.get("teacher", {}), fields.get("scaling", {})
+        if isinstance(teacher, dict) and not {"kind", "link", "direction", "norm"} & set(teacher):
+            teacher = {"kind": "labels", **teacher}
+        if isinstance(scaling, dict):
+            direct = {"learning_rate": 1.0, "spread": float(self.dimension)}
+            given = {name for name, value in scaling.items() if value is not None}
+            default = direct if given & set(direct) else {"strength": 1.0, "weighting": 0.0}
+            scaling = {**default, **{name: scaling[name] for name in given}}
+        return {**follows, **fields, "teacher": teacher, "scaling": scaling}
+
+    def for_training(self) -> EmpiricalData:
+        """Return the source as networks see it: how a mixture is fitted does not matter to them."""
         return self.model_copy(update={"fit": MixtureFit()})
 
     @property
@@ -210,24 +248,19 @@ class EmpiricalData(Value):
         return prepare(self.preparation).dimension
 
     @property
-    def has_spikes(self) -> bool:
-        """Rows have no spikes."""
-        return False
-
-    @property
-    def labels_of_all(self) -> tuple[float, ...]:
-        """The target of each class."""
-        return self.part_labels
-
-    @property
-    def part_labels(self) -> tuple[float, ...]:
+    def all_labels(self) -> tuple[float, ...]:
         """The target of each class."""
         return self.targets or ()
+
+    def check_labels(self) -> None:
+        """Raise ValueError where there is only one class."""
+        if len(self.all_labels) < 2:
+            raise ValueError("data.classes: must be at least two to tell apart; name another")
 
     @property
     def theory_parts(self) -> int:
         """Components of the mixture that theory reads, at most."""
-        return len(self.part_labels) * (self.fit.components_per_class or max(CANDIDATES))
+        return len(self.all_labels) * (self.fit.components_per_class or max(CANDIDATES))
 
     @property
     def theory_columns(self) -> int:
@@ -284,9 +317,20 @@ class EmpiricalData(Value):
         order = tuple(rng.permutation(len(rows)) for rows in prepared.rows)
         scale = spread / prepared.trace if self.rescale else 1.0
         fit = (self.fit.components_per_class, self.fit_rank, self.fit.seed)
-        return EmpiricalPopulation(
-            self.preparation, self.part_labels, scale, self.noise, fit, order
-        )
+        return EmpiricalPopulation(self.preparation, self.all_labels, scale, self.noise, fit, order)
+
+
+def _described_rows(fields: dict[str, Any]) -> Labelled:
+    """Return the rows of a file, whose path is made absolute, or of given arrays."""
+    file = fields.get("file")
+    if (file is None) == (fields.get("inputs") is None):
+        raise InvalidInput("data: must have a file or inputs and labels; give one of them")
+    if file is None:
+        return _given_rows(fields)
+    if not isinstance(file, str) or not file:
+        raise InvalidInput(f"file={shown(file)}: must be a path or a name; give one")
+    fields["file"] = file if file in NAMED else str(Path(file).expanduser().absolute())
+    return read_labelled(fields["file"], fields.get("label_column", LABEL_COLUMN))
 
 
 def _given_rows(fields: dict[str, Any]) -> Labelled:

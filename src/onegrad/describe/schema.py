@@ -1,0 +1,133 @@
+"""What the fields of a description are: names, bounds, descriptions, found by walking its types."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Iterator
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+Bounds = tuple[float | None, float | None, bool, bool]
+
+
+def nested_fields(model: type[BaseModel]) -> Iterator[tuple[str, FieldInfo]]:
+    """Yield the dotted path and the field of every field of `model` and of what it may hold.
+
+    Entries of a list have the path `*`.
+    """
+    for name, field in model.model_fields.items():
+        yield name, field
+        for prefix, inner in nested_models(field.annotation, field.metadata):
+            for path, deeper in nested_fields(inner):
+                yield f"{name}.{prefix}{path}", deeper
+
+
+def nested_models(annotation: Any, metadata: list[Any]) -> Iterator[tuple[str, type[BaseModel]]]:
+    """Yield ("" or "*.", model) of every description that a field may hold."""
+    for extra in metadata:
+        if hasattr(extra, "kinds"):  # an open union: whatever is registered
+            yield from (("", model) for model in extra.kinds())
+            return
+    if get_origin(annotation) is Annotated:
+        inner, *more = get_args(annotation)
+        yield from nested_models(inner, more)
+    elif get_origin(annotation) is tuple:
+        yield from (("*.", model) for _, model in nested_models(get_args(annotation)[0], []))
+    elif isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield "", annotation
+    else:
+        for argument in get_args(annotation):
+            yield from nested_models(argument, [])
+
+
+def known_fields(model: type[BaseModel]) -> list[str]:
+    """Return every field name of `model` and of the models nested in it."""
+    return list(dict.fromkeys(path.rpartition(".")[2] for path, _ in nested_fields(model)))
+
+
+def count_fields(model: type[BaseModel]) -> set[str]:
+    """Return the names of whole-number fields of `model` and of the models nested in it."""
+    return {path.rpartition(".")[2] for path, field in nested_fields(model) if is_whole(field)}
+
+
+def is_whole(field: FieldInfo) -> bool:
+    """Return whether a field holds a whole number."""
+    return int in _plain_types(field.annotation)
+
+
+def bounds(model: type[BaseModel], name: str) -> Bounds:
+    """Return (lowest, highest, whether the lowest is left out, whether numbers are whole)."""
+    field = model.model_fields[name]
+    low = high = None
+    open_low = False
+    for rule in _rules(field):
+        for attribute in ("ge", "gt"):
+            if getattr(rule, attribute, None) is not None:
+                low, open_low = getattr(rule, attribute), attribute == "gt"
+        if getattr(rule, "le", None) is not None:
+            high = rule.le
+    return low, high, open_low, is_whole(field)
+
+
+def _rules(field: FieldInfo) -> Iterator[Any]:
+    """Yield the constraints of a field, those inside unions too."""
+    todo: list[Any] = [*field.metadata, field.annotation]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, FieldInfo):
+            todo.extend(part.metadata)
+        elif get_origin(part) is not None:
+            todo.extend(get_args(part))
+        else:
+            yield part
+
+
+def _plain_types(annotation: Any) -> list[Any]:
+    plain = plain_type(annotation)
+    union = get_origin(plain) in (Union, types.UnionType)
+    return list(get_args(plain)) if union else [plain]
+
+
+def plain_type(annotation: Any) -> Any:
+    """Return a type as a person writes it, without the metadata of its checks."""
+    origin = get_origin(annotation)
+    if origin is Annotated:
+        return plain_type(get_args(annotation)[0])
+    if origin in (Union, types.UnionType):
+        out = plain_type(get_args(annotation)[0])
+        for argument in get_args(annotation)[1:]:
+            out = out | plain_type(argument)
+        return out
+    if origin is tuple:
+        return tuple[tuple(plain_type(a) for a in get_args(annotation))]  # type: ignore[misc]
+    return annotation
+
+
+def readable_signature(model: type[BaseModel]) -> inspect.Signature:
+    """Return the constructor's signature in plain types, nested defaults by their class's name."""
+    parameters = []
+    for name, field in model.model_fields.items():
+        default = field.get_default(call_default_factory=True)
+        if isinstance(default, BaseModel) or (
+            isinstance(default, tuple) and default and isinstance(default[0], BaseModel)
+        ):
+            default = Shown(f"{type(default).__name__}(…)")
+        parameters.append(
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=inspect.Parameter.empty if field.is_required() else default,
+                annotation=plain_type(field.annotation),
+            )
+        )
+    return inspect.Signature(parameters)
+
+
+class Shown(str):
+    """A text that stands for a value in a signature: shown without quotes."""
+
+    def __repr__(self) -> str:
+        return str(self)
