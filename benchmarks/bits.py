@@ -21,6 +21,7 @@ import numpy as np
 
 import onegrad as og
 from onegrad import Problem, predict, simulate
+from onegrad.steps.staircase import first_direction, hermite_tensor, staircase
 
 ALL_MODELS = ["network", "hermite", "linear", "untrained", "conditional", "hermite:2"]
 FEW_MODELS = ["network", "hermite", "linear", "untrained"]
@@ -130,8 +131,8 @@ def staircases() -> dict[str, Any]:
     out = {}
     for combine in ("mean", "sum", "product", "staircase"):
         teacher = og.MultiIndex(links=links, combine=combine)
-        tensors = [og.hermite_tensor(teacher, degree) for degree in range(4)]
-        out[combine] = [tensors, og.first_direction(teacher), og.staircase(teacher).leaps]
+        tensors = [hermite_tensor(teacher, degree) for degree in range(4)]
+        out[combine] = [tensors, first_direction(teacher), staircase(teacher).leaps]
     return out
 
 

@@ -37,7 +37,10 @@ def onegrad_flops(widths: list[int]) -> tuple[float, float]:
 
 def some_widths(widths: list[int], precision: str) -> dict[str, float]:
     """Return ½ test MSE of all points with these widths, by onegrad."""
-    from onegrad import Problem, Shared, resolve_models, run_trial
+    from onegrad import Problem
+    from onegrad.models.resolve import resolve_models
+    from onegrad.training.reuse import Shared
+    from onegrad.verbs.trial import run_trial
 
     shared, errors = Shared(), {}
     for k in widths:

@@ -54,7 +54,8 @@ def textbook_seconds(trials: int) -> float:
 
 def grid_points(precision: str) -> list[tuple[object, list[object]]]:
     """Return problem and models of every grid point; a sweep makes them once for all trials."""
-    from onegrad import Problem, resolve_models
+    from onegrad import Problem
+    from onegrad.models.resolve import resolve_models
 
     base = Problem(dimension=N, samples=M, precision=precision, teacher={"direction": "spikes"})
     problems = [base.replace(scaling__strength=b, scaling__weighting=a) for b, a in GRID]
@@ -63,7 +64,8 @@ def grid_points(precision: str) -> list[tuple[object, list[object]]]:
 
 def one_trial(points: list[tuple[object, list[object]]], trial: int) -> None:
     """Run one trial of all grid points by onegrad."""
-    from onegrad import Shared, run_trial
+    from onegrad.training.reuse import Shared
+    from onegrad.verbs.trial import run_trial
 
     shared = Shared()
     for problem, models in points:

@@ -16,9 +16,10 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 import numpy as np
 
-from onegrad import Problem, draw, predict, simulate
+from onegrad import Problem, predict, simulate
 from onegrad.figures.panels.images import WIDTHS
 from onegrad.figures.registry import STUDIES
+from onegrad.training.instance import draw
 
 
 def main() -> None:

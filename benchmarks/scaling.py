@@ -15,10 +15,12 @@ from time import perf_counter
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from onegrad import Problem, resolve_models, run_trial
+from onegrad import Problem
 from onegrad.machine.rates import measure_rates
+from onegrad.models.resolve import resolve_models
 from onegrad.verbs.cost import peak_bytes, seconds, stages
-from onegrad.verbs.prediction import predict_draw
+from onegrad.verbs.predicted_draw import predict_draw
+from onegrad.verbs.trial import run_trial
 
 SIZES = (500, 1000, 2000, 4000)
 VERBS = {"simulate": run_trial, "predict": predict_draw}

@@ -14,8 +14,9 @@ import argparse
 import tempfile
 from time import perf_counter
 
-from onegrad import Problem, Sweep, plan_sweep
+from onegrad import Problem, Sweep
 from onegrad.running.driver import run_plan
+from onegrad.running.plan import plan_sweep
 
 WORKERS = 2
 

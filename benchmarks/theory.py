@@ -16,8 +16,11 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 import numpy as np
 
-from onegrad import Problem, Shared, resolve_models, run_trial
-from onegrad.verbs.prediction import predict_draw
+from onegrad import Problem
+from onegrad.models.resolve import resolve_models
+from onegrad.training.reuse import Shared
+from onegrad.verbs.predicted_draw import predict_draw
+from onegrad.verbs.trial import run_trial
 from panel_1a import RATIOS, M, N
 
 

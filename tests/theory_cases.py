@@ -2,19 +2,15 @@
 
 import numpy as np
 
-from onegrad import (
-    Problem,
-    draw,
-    feature_map,
-    first_layers,
-    fit_models,
-    resolve_models,
-    sampled_errors,
-)
+from onegrad import Problem
+from onegrad.models.resolve import resolve_models
 from onegrad.theory.ridge import ridge_errors
-from onegrad.training.instance import Instance
+from onegrad.training.instance import Instance, draw
+from onegrad.training.reuse import first_layers
 from onegrad.training.streams import Streams
-from onegrad.verbs.prediction import model_spectra
+from onegrad.verbs.evaluation import sampled_errors
+from onegrad.verbs.predicted_draw import model_spectra
+from onegrad.verbs.trial import fit_models
 
 
 def trained(problem, seed=0, trial=0):
@@ -36,7 +32,7 @@ def paired(problem, names, *, seed, redraws):
             instance.scales,
             Streams(seed, trial + 1000),
         )
-        maps = {m.key: feature_map(m, instance, layers, first) for m in models}
+        maps = {m.key: m.feature_map(instance, layers, first) for m in models}
         fits = fit_models(other, other.training_batch(), first, maps)
         tests = sampled_errors(other, first, maps, fits)
         simulated.append([[tests[m.key]["test_mse"][0], fits[m.key].train_mse[0]] for m in models])

@@ -3,6 +3,9 @@
 from onegrad import Problem, simulate
 errors = simulate(Problem(dimension=300, samples=300), ["network", "hermite"], trials=8)
 print(errors.to_frame())
+
+Stages of the pipeline and whatever else one builds on are imported from their folders, such as
+`onegrad.training.step`.
 """
 
 from __future__ import annotations
@@ -20,105 +23,63 @@ if TYPE_CHECKING:
     from onegrad.data.rows.empirical import MixtureFit as MixtureFit
     from onegrad.data.rows.fashion_mnist import load_fashion_mnist as load_fashion_mnist
     from onegrad.data.rows.fitting import fit_mixture as fit_mixture
+    from onegrad.data.source import register_source as register_source
+    from onegrad.data.teacher import register_teacher as register_teacher
     from onegrad.describe.exceptions import InvalidInput as InvalidInput
-    from onegrad.models.resolve import feature_map as feature_map
-    from onegrad.models.resolve import resolve_models as resolve_models
-    from onegrad.moments.exact import exact_test_mse as exact_test_mse
+    from onegrad.models.model import register_model as register_model
     from onegrad.problem.architecture import Network as Network
     from onegrad.problem.problem import Problem as Problem
     from onegrad.problem.scaling import Scaling as Scaling
     from onegrad.running.driver import run_sweep as run_sweep
-    from onegrad.running.plan import plan_sweep as plan_sweep
     from onegrad.running.sweeps import Sweep as Sweep
     from onegrad.running.table import Results as Results
     from onegrad.steps.multi_index import MultiIndex as MultiIndex
     from onegrad.steps.result import StepsResult as StepsResult
-    from onegrad.steps.staircase import first_direction as first_direction
-    from onegrad.steps.staircase import hermite_tensor as hermite_tensor
-    from onegrad.steps.staircase import leap_index as leap_index
-    from onegrad.steps.staircase import staircase as staircase
     from onegrad.steps.steps_problem import StepSize as StepSize
     from onegrad.steps.steps_problem import StepsProblem as StepsProblem
     from onegrad.steps.take import take_steps as take_steps
     from onegrad.theory.maximal_rate import maximal_rate_limit as maximal_rate_limit
     from onegrad.training.fitted_problem import on_fitted_mixture as on_fitted_mixture
-    from onegrad.training.instance import Batch as Batch
-    from onegrad.training.instance import Instance as Instance
-    from onegrad.training.instance import draw as draw
-    from onegrad.training.layers import Layers as Layers
-    from onegrad.training.layers import initialise as initialise
-    from onegrad.training.readout import Readout as Readout
-    from onegrad.training.readout import fit_readout as fit_readout
-    from onegrad.training.reuse import Shared as Shared
-    from onegrad.training.reuse import first_layers as first_layers
-    from onegrad.training.step import descent_direction as descent_direction
-    from onegrad.training.step import gradient_step as gradient_step
     from onegrad.verbs.degrees import equivalence as equivalence
     from onegrad.verbs.errors import Errors as Errors
-    from onegrad.verbs.evaluation import measure_errors as measure_errors
-    from onegrad.verbs.evaluation import sampled_errors as sampled_errors
     from onegrad.verbs.prediction import predict as predict
     from onegrad.verbs.prediction import predict_curve as predict_curve
     from onegrad.verbs.simulation import simulate as simulate
-    from onegrad.verbs.trial import features as features
-    from onegrad.verbs.trial import fit_models as fit_models
-    from onegrad.verbs.trial import run_trial as run_trial
     from onegrad.verbs.tuning import tune as tune
 
 _HOMES = {
-    "register_function": "calculus.functions",
-    "load_fashion_mnist": "data.rows.fashion_mnist",
-    "fit_mixture": "data.rows.fitting",
-    "EmpiricalData": "data.rows.empirical",
-    "MixtureFit": "data.rows.empirical",
-    "on_fitted_mixture": "training.fitted_problem",
+    "Problem": "problem.problem",
+    "Network": "problem.architecture",
+    "Scaling": "problem.scaling",
     "Component": "data.mixture_source",
     "MixtureSource": "data.mixture_source",
-    "ClassLabels": "data.label_teacher",
+    "EmpiricalData": "data.rows.empirical",
+    "MixtureFit": "data.rows.empirical",
     "SingleIndex": "data.index_teacher",
-    "Batch": "training.instance",
-    "Instance": "training.instance",
-    "draw": "training.instance",
-    "exact_test_mse": "moments.exact",
-    "Layers": "training.layers",
-    "descent_direction": "training.step",
-    "gradient_step": "training.step",
-    "initialise": "training.layers",
-    "Network": "problem.architecture",
-    "Problem": "problem.problem",
-    "Readout": "training.readout",
-    "fit_readout": "training.readout",
-    "Errors": "verbs.errors",
-    "Scaling": "problem.scaling",
+    "ClassLabels": "data.label_teacher",
     "simulate": "verbs.simulation",
-    "feature_map": "models.resolve",
-    "features": "verbs.trial",
-    "resolve_models": "models.resolve",
-    "run_trial": "verbs.trial",
-    "sampled_errors": "verbs.evaluation",
-    "measure_errors": "verbs.evaluation",
-    "fit_models": "verbs.trial",
-    "first_layers": "training.reuse",
-    "Shared": "training.reuse",
-    "InvalidInput": "describe.exceptions",
-    "Sweep": "running.sweeps",
-    "plan_sweep": "running.plan",
-    "run_sweep": "running.driver",
-    "Results": "running.table",
     "predict": "verbs.prediction",
     "predict_curve": "verbs.prediction",
     "equivalence": "verbs.degrees",
     "tune": "verbs.tuning",
     "maximal_rate_limit": "theory.maximal_rate",
-    "MultiIndex": "steps.multi_index",
-    "first_direction": "steps.staircase",
-    "hermite_tensor": "steps.staircase",
-    "leap_index": "steps.staircase",
-    "staircase": "steps.staircase",
-    "StepSize": "steps.steps_problem",
+    "Errors": "verbs.errors",
+    "Sweep": "running.sweeps",
+    "run_sweep": "running.driver",
+    "Results": "running.table",
     "StepsProblem": "steps.steps_problem",
-    "StepsResult": "steps.result",
+    "StepSize": "steps.steps_problem",
+    "MultiIndex": "steps.multi_index",
     "take_steps": "steps.take",
+    "StepsResult": "steps.result",
+    "fit_mixture": "data.rows.fitting",
+    "on_fitted_mixture": "training.fitted_problem",
+    "load_fashion_mnist": "data.rows.fashion_mnist",
+    "register_function": "calculus.functions",
+    "register_model": "models.model",
+    "register_source": "data.source",
+    "register_teacher": "data.teacher",
+    "InvalidInput": "describe.exceptions",
 }
 __all__ = list(_HOMES)
 __version__ = "0.1.0"

@@ -8,14 +8,9 @@ import pandas as pd
 import pytest
 
 from conftest import onegrad
-from onegrad import (
-    EmpiricalData,
-    InvalidInput,
-    Problem,
-    Sweep,
-    draw,
-)
+from onegrad import EmpiricalData, InvalidInput, Problem, Sweep
 from onegrad.data.rows import preparation
+from onegrad.training.instance import draw
 
 FEW = ["--samples", "20", "--test-samples", "20"]
 

@@ -11,13 +11,13 @@ from onegrad import (
     MixtureFit,
     Problem,
     Sweep,
-    draw,
     on_fitted_mixture,
     predict,
     run_sweep,
     simulate,
 )
 from onegrad.data.rows.labelled import labelled
+from onegrad.training.instance import draw
 
 DIGITS = {"kind": "empirical", "file": "digits", "classes": "0+2+4+6+8,1+3+5+7+9"}
 pytestmark = pytest.mark.filterwarnings("ignore:.*(constant in every class|theorem covers)")
@@ -124,7 +124,7 @@ def test_theory_reads_the_fitted_mixture_and_training_does_not_depend_on_it():
         )
         for count in (1, 8)
     }
-    assert problems[1].trained == problems[8].trained
+    assert problems[1].for_training == problems[8].for_training
     assert problems[1].digest != problems[8].digest
     real = simulate(problems[8], ["network"], trials=8).estimate()
     gaps = {}

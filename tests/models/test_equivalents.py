@@ -6,30 +6,24 @@ import numpy as np
 import pytest
 
 from conftest import small
-from onegrad import (
-    InvalidInput,
-    Problem,
-    draw,
-    exact_test_mse,
-    feature_map,
-    first_layers,
-    resolve_models,
-    run_trial,
-    simulate,
-)
+from onegrad import InvalidInput, Problem, simulate
 from onegrad.models.laws import preactivation_laws
-from onegrad.models.model import parse_model
+from onegrad.models.resolve import parse_model, resolve_models
+from onegrad.moments.exact import exact_test_mse
+from onegrad.training.instance import draw
+from onegrad.training.reuse import first_layers
+from onegrad.verbs.trial import run_trial
 
 
 def test_names_resolve_to_models():
-    assert parse_model("hermite", default_degree=3).degree == 3
-    assert parse_model("hermite:2", default_degree=3).degree == 2
+    assert parse_model("hermite", theorem_degree=3).degree == 3
+    assert parse_model("hermite:2", theorem_degree=3).degree == 2
     assert (
-        parse_model("linear", default_degree=3).key
-        == parse_model("hermite:1", default_degree=3).key
+        parse_model("linear", theorem_degree=3).key
+        == parse_model("hermite:1", theorem_degree=3).key
     )
     with pytest.raises(InvalidInput, match="did you mean 'network'"):
-        parse_model("netwrk", default_degree=3)
+        parse_model("netwrk", theorem_degree=3)
 
 
 def test_default_degree_comes_from_the_strength():
@@ -102,7 +96,7 @@ def test_conditional_features_have_the_moments_that_the_exact_error_assumes():
     )
     instance = draw(problem)
     layers, first = first_layers(instance)
-    one = feature_map(resolve_models(problem, ["conditional"])[0], instance, layers, first)
+    one = resolve_models(problem, ["conditional"])[0].feature_map(instance, layers, first)
     train, rng = instance.training_batch(), np.random.default_rng(1)
     laws = preactivation_laws(instance.mixture, instance.teacher, first)
     for (component, rows), law in zip(train.components(), laws, strict=True):
@@ -150,7 +144,7 @@ def test_exact_conditional_error_equals_the_dense_definition(activation, rng):
     )
     instance = draw(problem)
     layers, first = first_layers(instance)
-    one = feature_map(resolve_models(problem, ["conditional"])[0], instance, layers, first)
+    one = resolve_models(problem, ["conditional"])[0].feature_map(instance, layers, first)
     w = rng.standard_normal(60)
     total = 0.0
     for law in preactivation_laws(instance.mixture, instance.teacher, first):

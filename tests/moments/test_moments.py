@@ -6,11 +6,14 @@ import numpy as np
 import pytest
 
 from conftest import small
-from onegrad import draw, gradient_step, initialise, resolve_models, run_trial
 from onegrad.calculus import functions
 from onegrad.models.laws import preactivation_laws
-from onegrad.models.resolve import feature_map
+from onegrad.models.resolve import resolve_models
 from onegrad.moments.exact import exact_test_mse
+from onegrad.training.instance import draw
+from onegrad.training.layers import initialise
+from onegrad.training.step import gradient_step
+from onegrad.verbs.trial import run_trial
 
 ALL_MODELS = ["network", "hermite:3", "linear", "conditional"]
 
@@ -59,7 +62,7 @@ def test_exact_error_equals_the_dense_definition(activation, task, source, rich_
     instance, layers, first = trained(problem)
     models = resolve_models(problem, ["network", "hermite:3"])
     weights = rng.standard_normal((70, 2))
-    maps = [feature_map(m, instance, layers, first) for m in models]
+    maps = [m.feature_map(instance, layers, first) for m in models]
     exact = exact_test_mse(
         instance.mixture, instance.teacher, first, models=[(one, weights) for one in maps]
     )
@@ -72,7 +75,7 @@ def test_exact_error_equals_the_dense_definition(activation, task, source, rich_
 def test_blocks_of_neurons_add_up_for_widths_beyond_one_tile(rng):
     problem = small(network__width=1300, network__activation="tanh")
     instance, layers, first = trained(problem)
-    one = feature_map(resolve_models(problem, ["network"])[0], instance, layers, first)
+    one = resolve_models(problem, ["network"])[0].feature_map(instance, layers, first)
     weights = rng.standard_normal((1300, 1))
     exact = exact_test_mse(instance.mixture, instance.teacher, first, models=[(one, weights)])[0]
     dense = dense_test_mse(instance, first, one, weights[:, 0])
@@ -85,7 +88,7 @@ def test_closed_pair_forms_serve_almost_parallel_neurons(activation, rng):
     instance, layers, first = trained(problem)
     first = first.copy()
     first[1] = first[0] * 1.3  # correlation 1: the series alone would not converge
-    one = feature_map(resolve_models(problem, ["network"])[0], instance, layers, first)
+    one = resolve_models(problem, ["network"])[0].feature_map(instance, layers, first)
     weights = rng.standard_normal((30, 1))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -104,7 +107,7 @@ def test_a_series_cut_short_warns(rng):
     first = first.copy()
     first[1] = first[0] * 20
     first[0] *= 20
-    one = feature_map(resolve_models(problem, ["network"])[0], instance, layers, first)
+    one = resolve_models(problem, ["network"])[0].feature_map(instance, layers, first)
     with pytest.warns(UserWarning, match="almost parallel"):
         exact_test_mse(
             instance.mixture,
@@ -158,7 +161,7 @@ def test_a_teacher_that_the_features_contain_is_learnt_to_nothing():
 def test_zero_readout_leaves_the_labels_second_moment():
     problem = small(teacher={"link": "relu", "norm": 1.0, "noise": 0.5})
     instance, layers, first = trained(problem)
-    one = feature_map(resolve_models(problem, ["network"])[0], instance, layers, first)
+    one = resolve_models(problem, ["network"])[0].feature_map(instance, layers, first)
     value = exact_test_mse(
         instance.mixture, instance.teacher, first, models=[(one, np.zeros((30, 1)))]
     )[0][0]

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import small
-from onegrad import ClassLabels, Component, InvalidInput, MixtureSource, Problem, Scaling, draw
+from onegrad import ClassLabels, Component, InvalidInput, MixtureSource, Problem, Scaling
+from onegrad.training.instance import draw
 
 
 def test_a_problem_survives_toml(tmp_path, rich_source):

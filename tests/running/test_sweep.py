@@ -7,21 +7,13 @@ import numpy as np
 import pytest
 
 from conftest import small
-from onegrad import (
-    InvalidInput,
-    Problem,
-    Results,
-    Shared,
-    Sweep,
-    register_function,
-    run_sweep,
-    run_trial,
-    simulate,
-)
+from onegrad import InvalidInput, Problem, Results, Sweep, register_function, run_sweep, simulate
 from onegrad.running.jobs import Job
 from onegrad.running.plan import make_tasks, plan_sweep
 from onegrad.running.store import Contents, Writer, decode, encode, read
+from onegrad.training.reuse import Shared
 from onegrad.training.streams import NUMERICS
+from onegrad.verbs.trial import run_trial
 
 AXES = {"network.activation": ["relu", "tanh"], "scaling.strength": [0.3, 0.74]}
 

@@ -6,7 +6,6 @@ import tracemalloc
 import numpy as np
 import pytest
 
-import onegrad
 from conftest import small_steps
 from onegrad import InvalidInput, Problem, StepsProblem, take_steps
 from onegrad.calculus import functions
@@ -16,6 +15,9 @@ from onegrad.steps import take as module
 from onegrad.steps.blocks import LowDegree, draw_layers, draw_source, estimate_low_degree
 from onegrad.steps.saved import Saved
 from onegrad.steps.spectra import matrix_spectrum
+from onegrad.training.instance import draw
+from onegrad.training.layers import Layers, initialise
+from onegrad.training.step import gradient_step
 
 STAIRCASE = {"links": ["z+z**2", "z-z**2"]}
 STAYS = {"links": ["4*z+z**2", "z"]}
@@ -72,10 +74,10 @@ def test_one_step_in_one_direction_is_the_core_s_network_bit_by_bit(
     giant, core = one_direction(
         second_layer=second_layer, activation=activation, dimension=dimension
     )
-    instance = onegrad.draw(core, seed=seed, trial=trial)
-    layers = onegrad.initialise(instance)
+    instance = draw(core, seed=seed, trial=trial)
+    layers = initialise(instance)
     batch = instance.step_batch()
-    trained = onegrad.gradient_step(
+    trained = gradient_step(
         layers,
         batch.inputs,
         batch.labels,
@@ -136,8 +138,8 @@ def test_steps_are_those_of_the_gradient_step_on_each_batch():
     first = layers.first
     for step in (1, 2, 3):
         block = next(source.step_blocks(step))
-        first = onegrad.gradient_step(
-            onegrad.Layers(first, layers.second),
+        first = gradient_step(
+            Layers(first, layers.second),
             block.inputs,
             block.labels,
             activation=functions.get("relu"),

@@ -6,19 +6,12 @@ from itertools import product
 import numpy as np
 import pytest
 
-from onegrad import (
-    InvalidInput,
-    MultiIndex,
-    first_direction,
-    hermite_tensor,
-    leap_index,
-    register_function,
-    staircase,
-)
+from onegrad import InvalidInput, MultiIndex, register_function
 from onegrad.calculus import functions
 from onegrad.calculus.function import GRID
 from onegrad.calculus.polynomials import gauss_hermite
 from onegrad.steps import staircase as module
+from onegrad.steps.staircase import first_direction, hermite_tensor, leap_index, staircase
 
 POINTS = np.linspace(-3, 3, 31)
 

@@ -11,21 +11,20 @@ from onegrad import (
     InvalidInput,
     Problem,
     equivalence,
-    feature_map,
     maximal_rate_limit,
     predict,
     predict_curve,
     register_function,
-    resolve_models,
     simulate,
     tune,
 )
+from onegrad.models.resolve import resolve_models
 from onegrad.moments.dense import population_moments
 from onegrad.moments.exact import exact_test_mse
 from onegrad.theory.ridge import effective_ridge, ridge_errors
-from onegrad.theory.spectrum import Spectrum, Tridiagonal
+from onegrad.theory.spectrum import ReducedMoments, Tridiagonal
 from onegrad.theory.spike_grid import half_range_rule
-from onegrad.verbs.prediction import model_spectra
+from onegrad.verbs.predicted_draw import model_spectra
 from theory_cases import paired, trained
 
 
@@ -39,7 +38,7 @@ def test_population_moments_give_the_exact_error_of_any_readout(
     instance, layers, first = trained(problem)
     weights = rng.standard_normal((150, 1))
     for model in resolve_models(problem, ["network", "hermite:3"]):
-        one = feature_map(model, instance, layers, first)
+        one = model.feature_map(instance, layers, first)
         moments = population_moments(instance.mixture, instance.teacher, first, one)
         w = weights[:, 0]
         quadratic = moments.label_power - 2 * w @ moments.label + w @ moments.covariance @ w
@@ -53,7 +52,7 @@ def test_population_moments_give_the_exact_error_of_any_readout(
 def test_tridiagonal_forms_and_traces_are_those_of_the_matrix(rng):
     root = rng.standard_normal((30, 30))
     matrix, vector = root @ root.T, rng.standard_normal(30)
-    spectrum = Spectrum(Tridiagonal.reduce(matrix.copy(order="F"), vector), 1.0)
+    spectrum = ReducedMoments(Tridiagonal.reduce(matrix.copy(order="F"), vector), 1.0)
     inverse = np.linalg.inv(matrix + 0.3 * np.eye(30))
     kappa = np.array([0.3])
     first, second, third = spectrum.traces(kappa)
@@ -68,8 +67,8 @@ def test_tridiagonal_forms_and_traces_are_those_of_the_matrix(rng):
 def test_level_plus_low_rank_is_the_dense_matrix_it_stands_for(rng):
     factor, psi, level = rng.standard_normal((40, 6)), rng.standard_normal(40), 0.7
     dense = level * np.eye(40) + factor @ factor.T
-    plain = Spectrum(Tridiagonal.reduce(dense.copy(order="F"), psi), 5.0)
-    low = Spectrum(
+    plain = ReducedMoments(Tridiagonal.reduce(dense.copy(order="F"), psi), 5.0)
+    low = ReducedMoments(
         Tridiagonal.reduce((factor.T @ factor).copy(order="F"), factor.T @ psi),
         5.0,
         level,
@@ -85,7 +84,7 @@ def test_level_plus_low_rank_is_the_dense_matrix_it_stands_for(rng):
 
 def test_effective_ridge_solves_its_equation(rng):
     root = rng.standard_normal((20, 20))
-    spectrum = Spectrum(Tridiagonal.reduce(root @ root.T, np.ones(20)), 1.0)
+    spectrum = ReducedMoments(Tridiagonal.reduce(root @ root.T, np.ones(20)), 1.0)
     for m in (5.0, 20.0, 1000.0):
         kappa, _ = effective_ridge(spectrum, np.array([m]), np.array([1e-3]))
         trace = spectrum.traces(kappa)[0]
@@ -210,7 +209,7 @@ def test_conditional_theory_with_one_type_is_the_single_type_theory():
         network__width=40,
     )
     single = predict(problem, ["network", "linear"], draws=1)
-    conditional = predict(problem, ["network", "linear"], draws=1, method="conditional")
+    conditional = predict(problem, ["network", "linear"], draws=1, method="full_types")
     for metric in single.metrics:  # the conditional one keeps degree 2 off the diagonal
         np.testing.assert_allclose(conditional.metrics[metric], single.metrics[metric], rtol=2e-3)
 
@@ -246,13 +245,13 @@ def test_conditional_theory_predicts_training_errors_at_strong_spikes(
     )
     simulated, _ = paired(problem, ["network"], seed=1, redraws=16)
     mean, stderr = simulated.mean(axis=0)[0], simulated.std(axis=0, ddof=1)[0] / 4
-    found = predict(problem, ["network"], method="conditional", draws=1, seed=1)
+    found = predict(problem, ["network"], method="full_types", draws=1, seed=1)
     test, train = (found.metrics[name][0, 0, 0] for name in ("test_mse", "train_mse"))
     assert abs(test - mean[0]) <= 4 * stderr[0] + 0.03 * mean[0]
     assert abs(train - mean[1]) <= 4 * stderr[1] + 0.05 * mean[1]
     # Control: another number of samples on the same first layer must not pass.
     other = problem.replace(samples=150, step_samples=300, network__width=300)
-    wrong = predict(other, ["network"], method="conditional", draws=1, seed=1)
+    wrong = predict(other, ["network"], method="full_types", draws=1, seed=1)
     assert abs(wrong.metrics["train_mse"][0, 0, 0] - mean[1]) > 4 * stderr[1] + 0.05 * mean[1]
 
 
@@ -292,7 +291,7 @@ def test_many_samples_reach_the_best_linear_readout():
     """Known answer: m → ∞ and λ → 0 leave E y² − ψᵀΩ^{-1}ψ."""
     problem = small(network__width=20)
     instance, layers, first = trained(problem)
-    one = feature_map(resolve_models(problem, ["network"])[0], instance, layers, first)
+    one = resolve_models(problem, ["network"])[0].feature_map(instance, layers, first)
     moments = population_moments(instance.mixture, instance.teacher, first, one)
     best = moments.label_power - moments.label @ np.linalg.solve(moments.covariance, moments.label)
     curve = predict_curve(problem, samples=[10**9], ridge=[1e-12], models=["network"], draws=1)
@@ -331,13 +330,13 @@ def test_a_higher_degree_is_not_always_closer():
         (lambda: predict(small(), method="magic"), "method='magic'"),
         (
             lambda: predict(
-                small(data={"components": [{"weight": 1.0, "rank": 9}]}), method="conditional"
+                small(data={"components": [{"weight": 1.0, "rank": 9}]}), method="full_types"
             ),
             "use method='single'",
         ),
         (
             lambda: predict(
-                small(data={"components": [{"weight": 1.0, "rank": 39}]}), method="conditional"
+                small(data={"components": [{"weight": 1.0, "rank": 39}]}), method="full_types"
             ),
             "use method='single'",
         ),

@@ -31,7 +31,7 @@ def test_theory_at_full_size(activation, beta, alpha, task, ratio):
     )
     simulated, single = paired(problem, ["network"], seed=0, redraws=20)
     mean, stderr = simulated.mean(axis=0)[0], simulated.std(axis=0, ddof=1)[0] / np.sqrt(20)
-    found = predict(problem, ["network"], method="conditional", draws=1)
+    found = predict(problem, ["network"], method="full_types", draws=1)
     train = found.metrics["train_mse"][0, 0, 0]
     print(
         f"{activation} β={beta} α={alpha} {task} k/m={ratio}: "

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from conftest import small
-from onegrad import draw, gradient_step, initialise
 from onegrad.calculus import functions
-from onegrad.training.layers import Layers
-from onegrad.training.step import STEP_ROWS, descent_direction, step_preactivations
+from onegrad.training.instance import draw
+from onegrad.training.layers import Layers, initialise
+from onegrad.training.step import STEP_ROWS, descent_direction, gradient_step, step_preactivations
 
 
 def loss(first, second, inputs, labels, activation):

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from onegrad import InvalidInput, fit_readout
+from onegrad import InvalidInput
+from onegrad.training.readout import fit_readout
 
 
 def direct(features, labels, ridge):

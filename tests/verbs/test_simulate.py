@@ -5,20 +5,13 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from conftest import small
-from onegrad import (
-    InvalidInput,
-    Shared,
-    draw,
-    feature_map,
-    first_layers,
-    fit_models,
-    register_function,
-    resolve_models,
-    run_trial,
-    simulate,
-)
+from onegrad import InvalidInput, register_function, simulate
 from onegrad.data.counts import GRANULE
+from onegrad.models.resolve import resolve_models
+from onegrad.training.instance import draw
+from onegrad.training.reuse import Shared, first_layers
 from onegrad.verbs.simulation import TargetNotReached
+from onegrad.verbs.trial import fit_models, run_trial
 
 MODELS = ["network", "hermite", "conditional"]
 
@@ -199,7 +192,7 @@ def test_misclassification_is_the_share_of_wrong_signs():
     instance = draw(problem)
     layers, trained = first_layers(instance)
     models = resolve_models(problem, ["network"])
-    maps = {m.key: feature_map(m, instance, layers, trained) for m in models}
+    maps = {m.key: m.feature_map(instance, layers, trained) for m in models}
     fits = fit_models(instance, instance.training_batch(), trained, maps)
     weights = fits["network@trained"].weights[:, 0]
     wrong = total = 0

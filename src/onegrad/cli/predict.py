@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     "--method",
     default="single",
     show_default=True,
-    help="single, or conditional for training errors at strong spikes or steps.",
+    help="single, or full_types for training errors at strong spikes or steps.",
 )
 @draws_option
 @seed_option
@@ -63,12 +63,11 @@ def predict(
     from onegrad.cli.tables import print_table
     from onegrad.describe.exceptions import InvalidInput
     from onegrad.describe.toml import printed
+    from onegrad.verbs.prediction import check_method, predict_curve
     from onegrad.verbs.prediction import predict as run
-    from onegrad.verbs.prediction import predict_curve
 
     counts = listed_samples(changes)
-    if method not in ("single", "conditional"):
-        raise InvalidInput(f"method={method!r}: must be single or conditional; choose one")
+    check_method(method)
     if counts is not None and changes["data"] is not None:
         changes["samples"] = max(counts)  # real data must have rows for the default of 1000, else
     problem = read_problem(problem_file, changes)

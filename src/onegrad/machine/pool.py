@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_limits
 from onegrad.describe.registry import Snapshot, adopt, snapshot
 
 T = TypeVar("T")
+Progress = Callable[[int, int], None]  # done, total
 
 
 def run_jobs(

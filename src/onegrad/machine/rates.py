@@ -16,6 +16,15 @@ Resource = Literal["product", "single", "factor", "reduction", "normal", "elemen
 
 
 @dataclass(frozen=True)
+class Stage:
+    """Part of a piece of work: which rate limits it, and how many units of that it takes."""
+
+    name: str
+    resource: Resource
+    amount: float
+
+
+@dataclass(frozen=True)
 class Rates:
     """Units per second on one core: floating-point operations, normals, elements."""
 

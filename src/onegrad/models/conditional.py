@@ -11,19 +11,27 @@ a_q,i = E[σ(m_i + s_i z) H_q(z)], m = F̂(Px + P⊥μ_c), s_i² = level·‖P�
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky
 
+from onegrad.calculus import functions
 from onegrad.calculus.expectations import SMALLEST_DEVIATION
 from onegrad.calculus.function import Function
 from onegrad.calculus.local_expectations import LocalExpectations
 from onegrad.data.counts import GRANULE
 from onegrad.data.mixture import Mixture
 from onegrad.describe.arrays import Floats, Normals
+from onegrad.describe.exceptions import InvalidInput
+from onegrad.machine.rates import Stage
 from onegrad.models.conditioning import extended_basis, leading_direction
 from onegrad.models.laws import Law
+from onegrad.models.model import MODELS, Family, Model
 from onegrad.models.network import NetworkMap
+from onegrad.problem.problem import Problem
+from onegrad.training.instance import Instance
+from onegrad.training.layers import Layers
 
 
 @dataclass(frozen=True)
@@ -144,3 +152,44 @@ def _root(matrix: Floats) -> Floats:
     except LinAlgError:
         values, vectors = np.linalg.eigh(matrix)
         return vectors * np.sqrt(np.maximum(values, 0.0))
+
+
+@dataclass(frozen=True)
+class ConditionalModel(Model):
+    """The conditional Gaussian model."""
+
+    no_theory: ClassVar[str | None] = (
+        "has no theory of its own, its errors are the network's; choose network"
+    )
+
+    @property
+    def key(self) -> str:
+        """The same for every name."""
+        return "conditional@trained"
+
+    def feature_map(self, instance: Instance, layers: Layers, trained: Floats) -> ConditionalMap:
+        """Return features that are Gaussian given component and spike coordinates."""
+        activation = functions.get_activation(instance.problem.network.activation)
+        return conditional_map(activation, instance.mixture, layers.first, trained)
+
+    def check(self, problem: Problem) -> None:
+        """Raise InvalidInput where the data have no known spikes."""
+        if not problem.data.exact_moments:
+            raise InvalidInput(
+                f"models={self.name!r}: needs the spikes of a mixture; fit one "
+                "(on_fitted_mixture) or leave it out"
+            )
+
+    def stages(self, problem: Problem) -> list[Stage]:
+        """Return one k × k factor per component and the products with it."""
+        n, m, k = problem.dimension, problem.samples, problem.width
+        work = problem.data.theory_parts * (2.0 * k * k * n + k**3 / 3) + 2.0 * k * k * m
+        return [Stage("conditional", "product", work)]
+
+    def held_bytes(self, problem: Problem) -> float:
+        """Return one k × k factor per component and blocks of expectations."""
+        m, k = problem.samples, problem.width
+        return 8.0 * (len(problem.data.part_labels) * k * k + 8 * min(m, GRANULE) * k)
+
+
+MODELS.put("conditional", Family(lambda request: ConditionalModel(request.text)))

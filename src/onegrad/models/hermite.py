@@ -6,11 +6,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onegrad.calculus.expansion import HermiteExpansion
+from onegrad.calculus import functions
+from onegrad.calculus.expansion import LARGEST_DEGREE, HermiteExpansion, expand
 from onegrad.calculus.function import Function
 from onegrad.calculus.polynomials import polynomial_coefficients
 from onegrad.describe.arrays import Floats, Normals
+from onegrad.describe.exceptions import InvalidInput
+from onegrad.machine.rates import Stage
 from onegrad.models.laws import Law
+from onegrad.models.model import MODELS, Family, Model, Request
+from onegrad.problem.problem import Problem
+from onegrad.training.instance import Instance
+from onegrad.training.layers import Layers
 
 
 @dataclass(frozen=True)
@@ -68,3 +75,44 @@ class HermiteMap:
     def second_moment(self, law: Law) -> Floats:
         """Return E[P(u)²], by Parseval over the degrees kept."""
         return np.sum(self.coefficients(law, self.expansion.degree) ** 2, axis=0)
+
+
+@dataclass(frozen=True)
+class HermiteModel(Model):
+    """The Hermite model of one degree; degree 1 is Hu and Lu's linear Gaussian model."""
+
+    polynomial_degree: int
+
+    @property
+    def key(self) -> str:
+        """The degree alone matters."""
+        return f"hermite:{self.polynomial_degree}@trained"
+
+    @property
+    def degree(self) -> int:
+        """D."""
+        return self.polynomial_degree
+
+    def feature_map(self, instance: Instance, layers: Layers, trained: Floats) -> HermiteMap:
+        """Return the expansion of σ at the deviation b of the bulk."""
+        activation = functions.get_activation(instance.problem.network.activation)
+        return HermiteMap(expand(activation, instance.scales.bulk_deviation, degree=self.degree))
+
+    def stages(self, problem: Problem) -> list[Stage]:
+        """Return the noise of the features."""
+        return [Stage("model noise", "normal", problem.width * problem.samples)]
+
+
+def _hermite(request: Request) -> HermiteModel:
+    if request.argument is None:
+        return HermiteModel(request.text, request.theorem_degree)
+    if request.argument.isdigit() and int(request.argument) <= LARGEST_DEGREE:
+        return HermiteModel(request.text, int(request.argument))
+    raise InvalidInput(
+        f"models={request.text!r}: the degree must lie in [0, {LARGEST_DEGREE}], higher ones "
+        "overflow where σ does not grow; change it"
+    )
+
+
+MODELS.put("hermite", Family(_hermite, argument="DEGREE"))
+MODELS.put("linear", Family(lambda request: HermiteModel(request.text, 1)))

@@ -1,53 +1,108 @@
-"""Models by name."""
+"""What a model is: a name, a feature map, and what it costs; and the registry of models.
+
+A model of your own is a frozen dataclass derived from `Model`; `register_model` makes its name
+known to verbs, sweeps, files and workers. It carries its own cost, its memory, and
+whether it has theory.
+"""
 
 from __future__ import annotations
 
-import difflib
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
-from onegrad.calculus.expansion import LARGEST_DEGREE
+from onegrad.describe.arrays import Floats
+from onegrad.describe.checks import shown
 from onegrad.describe.exceptions import InvalidInput
+from onegrad.describe.registry import Registry, mark_of_source
+from onegrad.machine.rates import Stage
+from onegrad.models.feature_map import FeatureMap
+from onegrad.problem.problem import Problem
+from onegrad.training.instance import Instance
+from onegrad.training.layers import Layers
 
 
 @dataclass(frozen=True)
-class Model:
-    """A model by name: which kind, which degree, and the first layer that it reads."""
+class Model(ABC):
+    """A model that reads the pre-activations of one first layer, trained or initial.
+
+    `no_theory` says why there is no theory of the model, None where there is.
+    """
 
     name: str
-    kind: Literal["network", "hermite", "conditional"]
-    degree: int | None = None
-    first_layer: Literal["trained", "initial"] = "trained"
+
+    first_layer: ClassVar[Literal["trained", "initial"]] = "trained"
+    no_theory: ClassVar[str | None] = None
 
     @property
+    @abstractmethod
     def key(self) -> str:
         """What the model computes: equal keys give equal numbers, whatever the name."""
-        degree = "" if self.degree is None else f":{self.degree}"
-        return f"{self.kind}{degree}@{self.first_layer}"
+
+    @property
+    def degree(self) -> int | None:
+        """The degree of a polynomial model, None for others."""
+        return None
+
+    @abstractmethod
+    def feature_map(self, instance: Instance, layers: Layers, trained: Floats) -> FeatureMap:
+        """Return what the model does with pre-activations; `trained` is F̂, `layers` F and w."""
+
+    def check(self, problem: Problem) -> None:  # noqa: B027 (most models have nothing to refuse)
+        """Raise InvalidInput where the model is not defined for the problem."""
+
+    def stages(self, problem: Problem) -> list[Stage]:
+        """Return what a trial costs beyond what every model costs."""
+        return []
+
+    def held_bytes(self, problem: Problem) -> float:
+        """Return what a trial holds beyond what every model holds."""
+        return 0.0
 
 
-MODEL_NAMES = ("network", "hermite", "hermite:DEGREE", "linear", "conditional", "untrained")
+@dataclass(frozen=True)
+class Request:
+    """A model asked for by name: the whole text, what stands after the colon, default degree."""
+
+    text: str
+    argument: str | None
+    theorem_degree: int
 
 
-def parse_model(name: str, *, default_degree: int) -> Model:
-    """Return the model of this name; "hermite" alone has the theorem's degree."""
-    text = name.strip().lower()
-    if text in ("network", "conditional"):
-        return Model(text, "network" if text == "network" else "conditional")
-    if text == "untrained":
-        return Model(text, "network", first_layer="initial")
-    if text == "linear":
-        return Model(text, "hermite", 1)
-    if text == "hermite":
-        return Model(text, "hermite", default_degree)
-    family, _, degree = text.partition(":")
-    if family == "hermite" and degree.isdigit():
-        if 0 <= int(degree) <= LARGEST_DEGREE:
-            return Model(text, "hermite", int(degree))
-        raise InvalidInput(
-            f"models={name!r}: the degree must lie in [0, {LARGEST_DEGREE}], higher ones overflow "
-            "where σ does not grow; lower it"
-        )
-    near = difflib.get_close_matches(text, MODEL_NAMES, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else "choose one"
-    raise InvalidInput(f"models={name!r}: must be one of {', '.join(MODEL_NAMES)}; {hint}")
+@dataclass(frozen=True)
+class Family:
+    """Models of one name: `make` answers a request. `argument` is shown in lists of names."""
+
+    make: Callable[[Request], Model]
+    argument: str | None = None
+    needs_argument: bool = False
+
+    def names(self, name: str) -> list[str]:
+        """Return how models of this family are asked for."""
+        forms = [] if self.needs_argument else [name]
+        return forms if self.argument is None else [*forms, f"{name}:{self.argument}"]
+
+
+MODELS: Registry[Family] = Registry("models", {})
+
+
+def register_model(
+    name: str, make: Callable[[Request], Model] | type[Model], *, argument: str | None = None
+) -> None:
+    """Make a model known under `name`: a subclass of Model, or a function of a request.
+
+    A class is made with its name alone. `argument` is the word for what may follow a colon, as in
+    hermite:DEGREE; the function finds it in its request.
+    """
+    if not callable(make):
+        raise InvalidInput(f"make={shown(make)}: must be a model or a function; pass one")
+    if isinstance(make, type):
+        family = Family(_from_class(make), argument)
+    else:
+        family = Family(make, argument)
+    MODELS.add(name, family, mark=mark_of_source(make))
+
+
+def _from_class(model: type[Model]) -> Callable[[Request], Model]:
+    return lambda request: model(request.text)

@@ -1,15 +1,20 @@
-"""The network itself: φ = σ(u)."""
+"""The network itself, trained or not: φ = σ(u)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 import numpy as np
 
+from onegrad.calculus import functions
 from onegrad.calculus.expectations import hermite_coefficients, second_moment
 from onegrad.calculus.function import Function
 from onegrad.describe.arrays import Floats, Normals
 from onegrad.models.laws import Law
+from onegrad.models.model import MODELS, Family, Model
+from onegrad.training.instance import Instance
+from onegrad.training.layers import Layers
 
 
 @dataclass(frozen=True)
@@ -53,3 +58,38 @@ class NetworkMap:
     def second_moment(self, law: Law) -> Floats:
         """Return E[σ(u)²]."""
         return second_moment(self.activation, law.means, law.deviations)
+
+
+@dataclass(frozen=True)
+class TrainedNetwork(Model):
+    """The network after its step."""
+
+    @property
+    def key(self) -> str:
+        """The same for every name."""
+        return "network@trained"
+
+    def feature_map(self, instance: Instance, layers: Layers, trained: Floats) -> NetworkMap:
+        """Return σ."""
+        return NetworkMap(functions.get_activation(instance.problem.network.activation))
+
+
+@dataclass(frozen=True)
+class UntrainedNetwork(Model):
+    """The network whose first layer stays as it was drawn."""
+
+    first_layer: ClassVar[Literal["trained", "initial"]] = "initial"
+
+    @property
+    def key(self) -> str:
+        """The same for every name."""
+        return "network@initial"
+
+    def feature_map(self, instance: Instance, layers: Layers, trained: Floats) -> NetworkMap:
+        """Return σ."""
+        return NetworkMap(functions.get_activation(instance.problem.network.activation))
+
+
+NETWORK = TrainedNetwork("network")
+MODELS.put("network", Family(lambda request: TrainedNetwork(request.text)))
+MODELS.put("untrained", Family(lambda request: UntrainedNetwork(request.text)))

@@ -1,53 +1,60 @@
-"""Models of a problem: names to models, and models to feature maps."""
+"""Models of a problem by name."""
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 
-from onegrad.calculus import functions
-from onegrad.calculus.expansion import expand
-from onegrad.describe.arrays import Floats
 from onegrad.describe.checks import shown
 from onegrad.describe.exceptions import InvalidInput
-from onegrad.models.conditional import conditional_map
-from onegrad.models.feature_map import FeatureMap
-from onegrad.models.hermite import HermiteMap
-from onegrad.models.model import Model, parse_model
-from onegrad.models.network import NetworkMap
+from onegrad.models.conditional import ConditionalModel as _Conditional  # noqa: F401 (registers)
+from onegrad.models.hermite import HermiteModel as _Hermite  # noqa: F401 (registers)
+from onegrad.models.model import MODELS, Model, Request
+from onegrad.models.network import TrainedNetwork as _Network  # noqa: F401 (registers)
 from onegrad.problem.problem import Problem, require_problem
 from onegrad.training.instance import Instance, draw
-from onegrad.training.layers import Layers
+
+Names = Sequence[str] | str
 
 
-def resolve_models(problem: Problem, names: Sequence[str] | str, *, seed: int = 0) -> list[Model]:
+def resolve_models(problem: Problem, names: Names, *, seed: int = 0) -> list[Model]:
     """Return the models by name, each once; "hermite" has the degree of the seed's trial 0.
 
     `names` is a list, or one text with commas.
     """
     require_problem(problem)
+    return models_of(draw(problem, seed=seed), names)
+
+
+def models_of(instance: Instance, names: Names) -> list[Model]:
+    """Return the models by name, each once; "hermite" has the instance's degree."""
     listed = names.split(",") if isinstance(names, str) else names
     if not isinstance(listed, Sequence) or not all(isinstance(name, str) for name in listed):
         raise InvalidInput(f"models={shown(names)}: must be a list of names; correct it")
-    wanted = list(dict.fromkeys(name.strip().lower() for name in listed if name.strip()))
+    wanted = list(dict.fromkeys(name.strip() for name in listed if name.strip()))
     if not wanted:
         raise InvalidInput(f"models={shown(names)}: must name at least one model; add network")
-    degree = draw(problem, seed=seed).scales.degree
-    models = [parse_model(name, default_degree=degree) for name in wanted]
-    if not problem.data.exact_moments and any(model.kind == "conditional" for model in models):
-        raise InvalidInput(
-            "models='conditional': needs the spikes of a mixture; fit one (on_fitted_mixture) "
-            "or leave it out"
-        )
-    return models
+    degree = instance.scales.degree
+    models = [parse_model(name, theorem_degree=degree) for name in wanted]
+    distinct = list({model.name: model for model in models}.values())
+    for model in distinct:
+        model.check(instance.problem)
+    return distinct
 
 
-def feature_map(model: Model, instance: Instance, layers: Layers, trained: Floats) -> FeatureMap:
-    """Return what the model does with pre-activations of its first layer."""
-    activation = functions.get_activation(instance.problem.network.activation)
-    if model.kind == "hermite":
-        assert model.degree is not None
-        scale = instance.scales.bulk_deviation
-        return HermiteMap(expand(activation, scale, degree=model.degree))
-    if model.kind == "conditional":
-        return conditional_map(activation, instance.mixture, layers.first, trained)
-    return NetworkMap(activation)
+def parse_model(name: str, *, theorem_degree: int) -> Model:
+    """Return the model of this name; "hermite" alone has the theorem's degree."""
+    text = name.strip().lower() if name.strip().lower() in MODELS else name.strip()
+    family, colon, argument = text.partition(":")
+    known = family if family in MODELS else family.lower()
+    if known not in MODELS or (colon and MODELS[known].argument is None):
+        near = difflib.get_close_matches(text.lower(), model_names(), n=1)
+        hint = f"did you mean {near[0]!r}?" if near else "choose one, or register your own"
+        raise InvalidInput(f"models={name!r}: must be one of {', '.join(model_names())}; {hint}")
+    whole = f"{known}{colon}{argument}"
+    return MODELS[known].make(Request(whole, argument if colon else None, theorem_degree))
+
+
+def model_names() -> list[str]:
+    """Return the names that models are asked for by."""
+    return [form for name in MODELS for form in MODELS[name].names(name)]

@@ -12,7 +12,7 @@ from typing import Any
 
 from onegrad.describe.digests import digest
 from onegrad.running.engines import Engine, in_this_process, local_processes
-from onegrad.running.jobs import Task, registered_functions
+from onegrad.running.jobs import Task, registered_marks, stored_key
 from onegrad.running.plan import Plan, check_plan, make_tasks, plan_sweep
 from onegrad.running.store import Writer
 from onegrad.running.sweeps import Sweep
@@ -123,13 +123,15 @@ def _setting_records(plan: Plan) -> list[dict[str, Any]]:
             "sweep": sweep.digest,
             "coordinates": {n: _plain(v) for n, v in setting.coordinates.items()},
             "problem": setting.problem.digest,
-            "trained": setting.problem.for_training.digest,
+            "training_problem": setting.problem.for_training.digest,
             "fields": setting.problem.to_dict(),
-            "models": [{"name": m.name, "key": m.key, "degree": m.degree} for m in setting.models],
+            "models": [
+                {"name": m.name, "key": stored_key(m), "degree": m.degree} for m in setting.models
+            ],
             "seed": sweep.seed,
             "method": sweep.method,
             "numerics": NUMERICS,
-            "functions": registered_functions(setting.problem),
+            "functions": registered_marks(setting.problem),
         }
         for sweep, settings in plan.sweeps
         for setting in settings

@@ -14,17 +14,20 @@ from typing import Any, Literal
 
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from onegrad.calculus import functions
+from onegrad.calculus import functions as calculus_functions
+from onegrad.data.source import SOURCES
+from onegrad.data.teacher import TEACHERS
 from onegrad.describe.arrays import Floats
 from onegrad.describe.digests import digest
 from onegrad.describe.registry import Snapshot, adopt
-from onegrad.models.model import Model
+from onegrad.models.model import MODELS, Model
 from onegrad.problem.problem import Problem
 from onegrad.training.reuse import Shared
 from onegrad.training.streams import NUMERICS
-from onegrad.verbs.prediction import Method, predict_draw
+from onegrad.verbs.predicted_draw import Method, predict_draw
 from onegrad.verbs.trial import run_trial
 
+SHORT_MARK = 12
 PACKAGES = ("onegrad", "numpy", "scipy")
 
 
@@ -44,7 +47,7 @@ class Job:
         fields: dict[str, Any] = {
             "verb": self.verb,
             "problem": self.problem.digest,
-            "model": model.key,
+            "model": stored_key(model),
             "precision": self.problem.precision,
             "trial": self.trial,
             "seed": self.seed,
@@ -52,7 +55,7 @@ class Job:
         }
         if self.verb == "predict":
             fields["method"] = self.method
-        functions = registered_functions(self.problem)
+        functions = registered_marks(self.problem)
         return {**fields, "functions": functions} if functions else fields
 
     def key(self, model: Model) -> str:
@@ -163,11 +166,19 @@ def _common(job: Job, model: Model, seconds: float) -> dict[str, Any]:
     }
 
 
-def registered_functions(problem: Problem) -> dict[str, str]:
-    """Return digests of the registered activations that the problem uses."""
-    names = {problem.network.activation, getattr(problem.teacher, "link", "")}
-    found = {name: functions.fingerprint(name) for name in sorted(names)}
-    return {name: mark for name, mark in found.items() if mark is not None}
+def registered_marks(problem: Problem) -> dict[str, str]:
+    """Return digests of what users registered and the problem uses: a name does not tell."""
+    names = {problem.network.activation, *problem.teacher.functions}
+    marks = {name: calculus_functions.fingerprint(name) for name in sorted(names)}
+    marks |= {f"data {problem.data.kind}": SOURCES.registry.mark(problem.data.kind)}
+    marks |= {f"teacher {problem.teacher.kind}": TEACHERS.registry.mark(problem.teacher.kind)}
+    return {name: mark for name, mark in marks.items() if mark is not None}
+
+
+def stored_key(model: Model) -> str:
+    """Return the model's key in stored rows: with a digest of its code where a user added it."""
+    mark = MODELS.mark(model.name.partition(":")[0])
+    return model.key if mark is None else f"{model.key} {mark[:SHORT_MARK]}"
 
 
 @functools.cache

@@ -115,8 +115,7 @@ def _jobs(sweep: Sweep, setting: Setting) -> Iterator[Job]:
     for verb in sweep.verbs:
         problem, models, count = setting.problem.for_training, setting.models, sweep.trials
         if verb == "predict":
-            # The conditional model has no theory of its own: its errors are the network's.
-            models = tuple(m for m in models if m.kind != "conditional")
+            models = tuple(m for m in models if m.no_theory is None)
             problem, count = setting.problem, sweep.draws
         if models:
             for trial in range(count):

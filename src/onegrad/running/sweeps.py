@@ -23,6 +23,7 @@ from onegrad.models.model import Model
 from onegrad.models.resolve import resolve_models
 from onegrad.problem.problem import Problem
 from onegrad.verbs.cost import check_mixture_memory
+from onegrad.verbs.predicted_draw import Method
 
 Verb = Literal["simulate", "predict"]
 MOST_SETTINGS = 1_000_000
@@ -110,7 +111,7 @@ class Sweep(Document):
     verbs: Annotated[tuple[Verb, ...], BeforeValidator(_names)] = ("simulate",)
     trials: Count = 8
     draws: Count = 4
-    method: Literal["single", "conditional"] = "single"
+    method: Method = "single"
     seed: Annotated[int, PlainValidator(lambda n: whole_number("seed", n, least=0))] = 0
 
     @model_validator(mode="after")
@@ -180,10 +181,11 @@ class Sweep(Document):
             models = resolve_models(problem, self.models, seed=self.seed)
         except InvalidInput as error:
             raise InvalidInput(f"axes: {error}" if coordinates else str(error)) from None
-        if "predict" in self.verbs and all(model.kind == "conditional" for model in models):
+        reasons = [model.no_theory for model in models]
+        if "predict" in self.verbs and None not in reasons:
             raise InvalidInput(
-                f"models={list(self.models)}: the conditional model has no theory of its own, its "
-                "errors are the network's; add network, or leave predict out of verbs"
+                f"models={list(self.models)}: {models[0].name} {reasons[0]}, or leave predict out "
+                "of verbs"
             )
         return Setting(coordinates, problem, tuple({m.key: m for m in models[::-1]}.values())[::-1])
 

@@ -221,7 +221,7 @@ def _group(record: dict[str, Any], model: str, method: str | None) -> tuple[Any,
 
 def _trained(setting: dict[str, Any]) -> str:
     """Return the digest of the problem as its networks were trained on."""
-    return str(setting.get("trained", setting["problem"]))
+    return str(setting.get("training_problem", setting["problem"]))
 
 
 def _ridges(setting: dict[str, Any]) -> list[float]:

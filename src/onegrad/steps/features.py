@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import sqrt
 
 import numpy as np
 from scipy.linalg.blas import dsyrk
@@ -18,6 +17,7 @@ from onegrad.steps.blocks import Block, LowDegree
 from onegrad.steps.spectra import Spectrum, gram_spectrum, spectrum
 from onegrad.steps.steps_problem import StepsProblem
 from onegrad.training.readout import fit_readout
+from onegrad.verbs.errors import standard_error
 
 DEGREES = 4  # of the Hermite polynomials that outliers are compared with
 HELD_ROWS = 4096  # features of fewer samples (or fewer than neurons) are held: core readout, dual
@@ -114,8 +114,7 @@ def measure_test(
         predicted = phi @ fit.weights + fit.low_degree.of(block.inputs)
         squares.append((block.labels - predicted) ** 2)
     errors = np.concatenate(squares)
-    spread = float(np.std(errors, ddof=1)) if len(errors) > 1 else float("nan")
-    return float(np.mean(errors)), spread / sqrt(len(errors))
+    return float(np.mean(errors)), float(standard_error(errors))
 
 
 def _empty(width: int) -> FeatureSums:

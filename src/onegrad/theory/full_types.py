@@ -1,4 +1,4 @@
-"""The conditional deterministic equivalent: features that are heteroscedastic given the spikes.
+"""Theory by types with a covariance each: features are heteroscedastic given the spikes.
 
 Types t = (component, spike coordinates on a quadrature grid) with weights p_t; M_t = E[φφᵀ | t],
 c_t = E[φy | t], features over √k. Then (reconstructed; one type gives the single-type formulas)
@@ -75,7 +75,7 @@ def component_types(
     deviations = np.sqrt(gaussian.level) * np.linalg.norm(off, axis=1)
     if np.min(deviations) <= SMALLEST_SHARE * np.max(np.linalg.norm(first_layer, axis=1)):
         raise InvalidInput(
-            f"method='conditional': dimension={len(basis)} leaves neurons nothing off the "
+            f"method='full_types': dimension={len(basis)} leaves neurons nothing off the "
             f"{basis.shape[1]} conditioned directions; use method='single'"
         )
     variances = np.sum(basis * gaussian.covariance_times(basis), axis=0)
@@ -100,7 +100,7 @@ def component_types(
     exact = teacher.second_moment(gaussian)
     if abs(weights @ power - exact) > LARGEST_LABEL_ERROR * exact:
         warnings.warn(
-            f"method='conditional': the grid of {len(weights)} types gives E y² of component "
+            f"method='full_types': the grid of {len(weights)} types gives E y² of component "
             f"{index} with an error of {weights @ power / exact - 1:+.1%}; prefer method='single'",
             stacklevel=2,
         )
@@ -133,7 +133,7 @@ def _labels(
     return np.asarray(label), power
 
 
-class _Problem:
+class _AllTypes:
     """All types together: weighted sums of M_t, and traces of M_t with a matrix."""
 
     def __init__(self, types: list[Types]) -> None:
@@ -170,13 +170,13 @@ class _Problem:
 def _inverse(matrix: Floats) -> Floats:
     factor, info = dpotrf(matrix, lower=1, overwrite_a=1)
     if info != 0:
-        raise NotConverged("conditional theory: the matrix is singular; raise the ridge")
+        raise NotConverged("full_types: the matrix is singular; raise the ridge")
     lower, _ = dpotri(factor, lower=1, overwrite_c=1)
     full = np.tril(lower)
     return full + np.tril(full, -1).T
 
 
-def _solve_delta(problem: _Problem, samples: float, ridge: float) -> tuple[Floats, Floats, int]:
+def _solve_delta(problem: _AllTypes, samples: float, ridge: float) -> tuple[Floats, Floats, int]:
     """Return δ, Q and the iterations: fixed point in log(1 + δ), Anderson-accelerated."""
     x = np.full(len(problem.weights), np.log1p(START))
     history: list[tuple[Floats, Floats]] = []
@@ -200,7 +200,7 @@ def _solve_delta(problem: _Problem, samples: float, ridge: float) -> tuple[Float
         else:
             x = image
     raise NotConverged(
-        f"conditional theory: residual {np.max(np.abs(residual)):.1e} after {MOST_ITERATIONS} "
+        f"full_types: residual {np.max(np.abs(residual)):.1e} after {MOST_ITERATIONS} "
         "iterations; raise the ridge"
     )
 
@@ -223,9 +223,9 @@ def all_types(
     ]
 
 
-def conditional_errors(types: list[Types], *, samples: int, ridge: float) -> RidgeErrors:
+def full_types_errors(types: list[Types], *, samples: int, ridge: float) -> RidgeErrors:
     """Return the errors for one number of samples and one penalty, as 1 × 1 arrays."""
-    problem = _Problem(types)
+    problem = _AllTypes(types)
     p, m = problem.weights, float(samples)
     delta, resolvent, _ = _solve_delta(problem, m, ridge)
     shrink = 1 / (1 + delta)
@@ -242,7 +242,7 @@ def conditional_errors(types: list[Types], *, samples: int, ridge: float) -> Rid
     operator = LinearOperator((len(p), len(p)), matvec=apply, dtype=float)
     errors, info = gmres(operator, bias, x0=bias, rtol=1e-8, atol=0.0, maxiter=20)
     if info != 0:
-        raise NotConverged("conditional theory: the error equation did not converge")
+        raise NotConverged("full_types: the error equation did not converge")
     test, train = float(p @ errors), float(p @ (errors * shrink**2))
     norm = float(mean @ mean + np.trace(spread(errors)) / m)
     return RidgeErrors(

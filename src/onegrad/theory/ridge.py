@@ -9,13 +9,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from onegrad.describe.arrays import Floats
 from onegrad.describe.exceptions import InvalidInput, NotConverged
-from onegrad.theory.spectrum import Spectrum
+from onegrad.theory.spectrum import ReducedMoments
 
 TOLERANCE = 1e-12
 MOST_ITERATIONS = 200
@@ -30,8 +31,25 @@ class RidgeErrors:
     squared_weight_norm: Floats
     objective: Floats
 
+    def metrics(self) -> dict[str, Floats]:
+        """Return the errors by the names that simulated ones have."""
+        return {
+            "test_mse": self.test_mse,
+            "train_mse": self.train_mse,
+            "objective": self.objective,
+            "squared_weight_norm": self.squared_weight_norm,
+        }
 
-def effective_ridge(spectrum: Spectrum, samples: Floats, ridge: Floats) -> tuple[Floats, int]:
+
+def side_by_side(errors: Sequence[RidgeErrors]) -> RidgeErrors:
+    """Return the errors of several penalties as the columns of one."""
+    columns = [error.metrics() for error in errors]
+    return RidgeErrors(
+        **{name: np.concatenate([c[name] for c in columns], axis=1) for name in columns[0]}
+    )
+
+
+def effective_ridge(spectrum: ReducedMoments, samples: Floats, ridge: Floats) -> tuple[Floats, int]:
     """Return κ for broadcast arrays of m and λ, and the iterations that it took.
 
     f(κ) = κ − λ − (κ/m) Tr Ω(Ω+κ)^{-1} rises from below zero at κ = λ; bisection in log κ brackets
@@ -61,7 +79,7 @@ def effective_ridge(spectrum: Spectrum, samples: Floats, ridge: Floats) -> tuple
     )
 
 
-def ridge_errors(spectrum: Spectrum, *, samples: Floats, ridge: Floats) -> RidgeErrors:
+def ridge_errors(spectrum: ReducedMoments, *, samples: Floats, ridge: Floats) -> RidgeErrors:
     """Return the errors for every m in `samples` (rows) and λ in `ridge` (columns)."""
     m, lam = np.meshgrid(np.asarray(samples, float), np.asarray(ridge, float), indexing="ij")
     kappa, _ = effective_ridge(spectrum, m, lam)

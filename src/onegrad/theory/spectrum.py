@@ -60,7 +60,7 @@ class Tridiagonal:
 
 
 @dataclass(frozen=True)
-class Spectrum:
+class ReducedMoments:
     """Ω and ψ reduced: everything that ridge regression's deterministic equivalents ask of them.
 
     Either Ω itself is `reduced`, or Ω = level·I + AAᵀ with k rows and AᵀA, Aᵀψ are; then

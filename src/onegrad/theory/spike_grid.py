@@ -40,7 +40,7 @@ def _quadrature(
     count = prod(len(nodes) for nodes, _ in rules)
     if count > MOST_TYPES:
         raise InvalidInput(
-            f"method='conditional': {spikes} spikes need {count:.3g} types, at most "
+            f"method='full_types': {spikes} spikes need {count:.3g} types, at most "
             f"{MOST_TYPES} are computed; use method='single'"
         )
     grid = np.array(list(product(*(nodes for nodes, _ in rules)))).reshape(count, len(rules))

@@ -19,7 +19,7 @@ from onegrad.models.feature_map import FeatureMap
 from onegrad.models.laws import Law, preactivation_laws
 from onegrad.moments.dense import covariance_rows, single_moments
 from onegrad.moments.series import Series
-from onegrad.theory.spectrum import Spectrum, Tridiagonal
+from onegrad.theory.spectrum import ReducedMoments, Tridiagonal
 
 CHECKED_ROWS = 64
 LEAST_DIMENSION = 500
@@ -33,7 +33,7 @@ MOST_SPIKES = 12
 
 def structured_spectrum(
     mixture: Mixture, teacher: Teacher, first_layer: Floats, feature_map: FeatureMap
-) -> Spectrum | None:
+) -> ReducedMoments | None:
     """Return the reduced moments of a wide network, or None where the structure does not hold."""
     if mixture.dimension < LEAST_DIMENSION:
         return None
@@ -61,7 +61,7 @@ def structured_spectrum(
     gram = np.asfortranarray(factor.T @ factor) / k
     reduced = Tridiagonal.reduce(gram, factor.T @ psi / k)
     extra = k - factor.shape[1]
-    return Spectrum(reduced, power, level / k, extra, float(psi @ psi) / k)
+    return ReducedMoments(reduced, power, level / k, extra, float(psi @ psi) / k)
 
 
 def _bulk(first_layer: Floats, laws: list[Law], series: list[Series]) -> Floats:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.machine.memory import INTERPRETER_BYTES, machine_bytes, require_memory
-from onegrad.machine.rates import Rates, Resource
+from onegrad.machine.rates import Rates, Resource, Stage
 from onegrad.models.model import Model
 from onegrad.problem.problem import Problem
 from onegrad.theory.structured import LEAST_DIMENSION, STRUCTURED_FROM
@@ -17,72 +16,75 @@ QUADRATURE_NODES = 800.0  # evaluations of σ per neuron and component for its e
 FIXED_SECONDS = 0.01  # drawing the mixture, quadratures of the label, checks
 
 
-@dataclass(frozen=True)
-class Stage:
-    """Part of a trial: which rate limits it, and how many units of that it takes."""
-
-    name: str
-    resource: Resource
-    amount: float
-
-
 def stages(problem: Problem, models: Sequence[Model], *, verb: str = "simulate") -> list[Stage]:
     """Return the stages of one trial or of one predicted draw (docs/scaling.md has the table)."""
-    n, m, k, step = problem.dimension, problem.samples, problem.width, problem.samples_per_step
-    parts = problem.data.theory_parts
-    products: Resource = "single" if problem.precision == "mixed" else "product"
-    found = [
-        Stage("step data", "normal", step * n),
-        Stage("first layer", "normal", k * n),
-        Stage("step products", products, 4.0 * k * n * step),
-        Stage("step activation", "element", 2.0 * k * step),
-    ]
     layers = len({model.first_layer for model in models})
+    steps = _step_stages(problem)
     if verb == "predict" or problem.test == "exact":
-        found.append(Stage("expectations", "element", layers * parts * QUADRATURE_NODES * k))
+        nodes = layers * problem.data.theory_parts * QUADRATURE_NODES
+        steps.append(Stage("expectations", "element", nodes * problem.width))
     if verb == "predict":
-        structured = n >= LEAST_DIMENSION and k > STRUCTURED_FROM * n
-        side = n if structured else k  # the smaller side of diagonal + low rank
-        return [
-            *found,
-            Stage("correlations", "product", layers * (1.0 * k * side * n)),
-            Stage("moments", "element", len(models) * parts * SERIES_ORDERS / 2 * k * side),
-            Stage("reduction", "reduction", len(models) * 4 / 3 * side**3),
-        ]
-    small, large = min(k, m), max(k, m)
-    penalties = len(problem.ridges)
-    solve = small**3 / 3 if penalties == 1 else 0.0
-    found += [
-        Stage("training data", "normal", m * n),
-        Stage("training product", products, layers * 2.0 * k * n * m),
-        Stage("features", "element", 2.0 * len(models) * k * m),
-        Stage("model noise", "normal", sum(model.kind == "hermite" for model in models) * k * m),
-        Stage(
-            "Gram matrix",
-            products if penalties == 1 else "product",
-            len(models) * 1.0 * large * small**2,
-        ),
-        Stage("factorisation", "factor", len(models) * solve),
+        return [*steps, *_theory_stages(problem, models, layers)]
+    own = [stage for model in models for stage in model.stages(problem)]
+    readout = _readout_stages(problem, len(models), layers)
+    return [*steps, *readout, *_test_stages(problem, len(models), layers), *own]
+
+
+def _products(problem: Problem) -> Resource:
+    return "single" if problem.precision == "mixed" else "product"
+
+
+def _step_stages(problem: Problem) -> list[Stage]:
+    n, k, batch = problem.dimension, problem.width, problem.samples_per_step
+    return [
+        Stage("step data", "normal", batch * n),
+        Stage("first layer", "normal", k * n),
+        Stage("step products", _products(problem), 4.0 * k * n * batch),
+        Stage("step activation", "element", 2.0 * k * batch),
     ]
-    if penalties > 1:
-        found.append(Stage("eigenvectors", "reduction", len(models) * 6.0 * small**3))
+
+
+def _theory_stages(problem: Problem, models: Sequence[Model], layers: int) -> list[Stage]:
+    n, k, parts = problem.dimension, problem.width, problem.data.theory_parts
+    structured = n >= LEAST_DIMENSION and k > STRUCTURED_FROM * n
+    side = n if structured else k  # the smaller side of diagonal + low rank
+    return [
+        Stage("correlations", "product", layers * (1.0 * k * side * n)),
+        Stage("moments", "element", len(models) * parts * SERIES_ORDERS / 2 * k * side),
+        Stage("reduction", "reduction", len(models) * 4 / 3 * side**3),
+    ]
+
+
+def _readout_stages(problem: Problem, models: int, layers: int) -> list[Stage]:
+    n, m, k = problem.dimension, problem.samples, problem.width
+    small, large = min(k, m), max(k, m)
+    gram = models * 1.0 * large * small**2
+    common = [
+        Stage("training data", "normal", m * n),
+        Stage("training product", _products(problem), layers * 2.0 * k * n * m),
+        Stage("features", "element", 2.0 * models * k * m),
+    ]
+    if len(problem.ridges) == 1:
+        factor = Stage("factorisation", "factor", models * small**3 / 3)
+        return [*common, Stage("Gram matrix", _products(problem), gram), factor]
+    eigenvectors = Stage("eigenvectors", "reduction", models * 6.0 * small**3)
+    return [*common, Stage("Gram matrix", "product", gram), eigenvectors]
+
+
+def _test_stages(problem: Problem, models: int, layers: int) -> list[Stage]:
+    n, k, parts = problem.dimension, problem.width, problem.data.theory_parts
+    products = _products(problem)
     if problem.test == "exact":
-        found += [
+        return [
             Stage("correlations", products, layers * 1.0 * k * k * n),
             Stage("exact error", "element", 0.5 * parts * SERIES_ORDERS * k * k),
         ]
-    else:
-        points = problem.samples_in_test
-        found += [
-            Stage("test data", "normal", points * n),
-            Stage("test product", products, layers * 2.0 * k * n * points),
-            Stage("test features", "element", 2.0 * len(models) * k * points),
-        ]
-    conditional = sum(model.kind == "conditional" for model in models)
-    if conditional:
-        work = parts * (2.0 * k * k * n + k**3 / 3) + 2.0 * k * k * m
-        found.append(Stage("conditional", "product", conditional * work))
-    return found
+    points = problem.samples_in_test
+    return [
+        Stage("test data", "normal", points * n),
+        Stage("test product", products, layers * 2.0 * k * n * points),
+        Stage("test features", "element", 2.0 * models * k * points),
+    ]
 
 
 def seconds(
@@ -103,13 +105,12 @@ def peak_bytes(problem: Problem, models: Sequence[Model]) -> float:
     step = size * (
         3 * k * n + problem.samples_per_step * n + 5 * k * min(problem.samples_per_step, 1024)
     )
-    readout = size * (3 * k * n + m * n + m * k) + 8 * (m * k + side**2)
+    readout: float = size * (3 * k * n + m * n + m * k) + 8 * (m * k + side**2)
     readout += 8 * 2 * side**2 if penalties > 1 else 0  # eigenvectors
     readout += size * 40 * k * penalties * parts * max(len(models), 1)  # series of the exact error
     if size == 4:
         readout += 8 * k * n
-    if any(model.kind == "conditional" for model in models):
-        readout += 8 * (parts * k * k + 8 * min(m, 512) * k)
+    readout += max((model.held_bytes(problem) for model in models), default=0.0)
     return INTERPRETER_BYTES + problem.data.held_bytes + max(step, readout)
 
 

@@ -10,10 +10,11 @@ import numpy as np
 from onegrad.calculus.expansion import LARGEST_DEGREE, theorem_degree
 from onegrad.describe.checks import LARGEST_COUNT, shown, whole_number
 from onegrad.describe.exceptions import InvalidInput
+from onegrad.machine.pool import Progress
 from onegrad.problem.problem import Problem, require_problem
 from onegrad.training.instance import draw
 from onegrad.verbs.errors import Errors
-from onegrad.verbs.prediction import DEFAULT_DRAWS, Progress, predict
+from onegrad.verbs.prediction import DEFAULT_DRAWS, predict
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,7 @@ class Errors:
     def estimate(self, metric: str = "test_mse") -> Estimate:
         """Return mean and standard error over trials, shape (model, …, ridge)."""
         values = self._values(metric)
-        return Estimate(values.mean(axis=0), _standard_error(values))
+        return Estimate(values.mean(axis=0), standard_error(values))
 
     def gap(self, metric: str = "test_mse") -> Estimate | None:
         """Return the paired relative gap of every model to the network, shape (model, …, ridge).
@@ -114,7 +114,7 @@ class Errors:
             entry: dict[str, Any] = {
                 metric: self._entry(self.estimate(metric), i) for metric in self.metrics
             }
-            if model.kind == "hermite":
+            if model.degree is not None:
                 entry["degree"] = model.degree
             if gap is not None and model.name != "network":
                 entry["gap"] = self._entry(gap, i)
@@ -161,10 +161,11 @@ def paired_gap(values: Floats, network: Floats) -> Estimate:
     scale = network.mean(axis=0)
     scale = np.where(scale == 0, np.nan, scale)  # no relative gap to an error of zero
     gap = (values - network).mean(axis=0) / scale
-    return Estimate(gap, _standard_error(values - (1 + gap) * network) / np.abs(scale))
+    return Estimate(gap, standard_error(values - (1 + gap) * network) / np.abs(scale))
 
 
-def _standard_error(values: Floats) -> Floats:
+def standard_error(values: Floats) -> Floats:
+    """Return the standard error of the mean over the first axis, NaN for a single value."""
     if len(values) < 2:
         return np.full(values.shape[1:], np.nan)
     deviation: Floats = np.std(values, axis=0, ddof=1)

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import ceil
+from typing import Any
 
 import numpy as np
 
 from onegrad.calculus.expansion import DEGREE_CAP
+from onegrad.describe.arrays import Floats
 from onegrad.describe.checks import whole_number
 from onegrad.describe.exceptions import Failure, InvalidInput
-from onegrad.machine.pool import run_jobs
+from onegrad.machine.pool import Progress, run_jobs
 from onegrad.models.model import Model
-from onegrad.models.resolve import resolve_models
-from onegrad.problem.problem import Problem
+from onegrad.models.resolve import models_of
+from onegrad.problem.problem import Problem, require_problem
+from onegrad.training.instance import draw
 from onegrad.verbs.cost import check_memory
 from onegrad.verbs.errors import Errors, collect
 from onegrad.verbs.trial import run_trial
-
-Progress = Callable[[int, int], None]
 
 DEFAULT_TRIALS = 8
 FIRST_TRIALS, MOST_TRIALS = 8, 10_000
@@ -45,49 +46,71 @@ def simulate(
     of every model's test_mse relative to its mean. Trial t depends on (seed, t) alone: the same
     bits come from any number of workers. `progress(done, total)` is called after every trial.
     """
+    require_problem(problem)
     _check(trials, target_stderr, seed, workers)
     check_memory(problem, [], workers=workers)
-    resolved = resolve_models(problem, models, seed=seed)
-    _warn_of_large_degrees(problem, resolved, seed=seed)
+    instance = draw(problem, seed=seed)
+    resolved = models_of(instance, models)
+    _warn_of_large_degrees(resolved, theorem_degree=instance.scales.degree)
     check_memory(problem, resolved, workers=workers)
-    rows: list[dict[str, dict[str, np.ndarray]]] = []
-    goal = DEFAULT_TRIALS if trials is None else trials
-    if target_stderr is not None:
-        goal = FIRST_TRIALS
+    run = _Run(problem, resolved, seed, workers, progress)
+    if target_stderr is None:
+        return run.up_to(DEFAULT_TRIALS if trials is None else trials)
+    return _run_until(run, target_stderr)
+
+
+class _Run:
+    """Trials of one problem, run further and further; those that are done stay."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        models: Sequence[Model],
+        seed: int,
+        workers: int,
+        progress: Progress | None,
+    ) -> None:
+        self._common: dict[str, Any] = {"problem": problem, "models": models, "seed": seed}
+        self._workers, self._progress = workers, progress
+        self._rows: list[dict[str, dict[str, Floats]]] = []
+
+    def up_to(self, trials: int) -> Errors:
+        """Return the errors of the first `trials` trials."""
+        jobs = [{**self._common, "trial": t} for t in range(len(self._rows), trials)]
+        for row in run_jobs(run_trial, jobs, workers=self._workers):
+            self._rows.append(row)
+            if self._progress is not None:
+                self._progress(len(self._rows), trials)
+        return collect(trials=self._rows, **self._common)
+
+
+def _run_until(run: _Run, target: float) -> Errors:
+    """Return the errors of as many trials as the relative standard error asks for."""
+    goal = FIRST_TRIALS
     while True:
-        jobs = [
-            {"problem": problem, "models": resolved, "seed": seed, "trial": t}
-            for t in range(len(rows), goal)
-        ]
-        for row in run_jobs(run_trial, jobs, workers=workers):
-            rows.append(row)
-            if progress is not None:
-                progress(len(rows), goal)
-        errors = collect(problem, resolved, rows, seed=seed)
-        if target_stderr is None:
-            return errors
+        errors = run.up_to(goal)
         estimate = errors.estimate()
         # An error of exactly zero is known exactly.
         known = estimate.mean > 0
         reached = float(np.max(estimate.stderr[known] / estimate.mean[known], initial=0.0))
-        if reached <= target_stderr:
+        if reached <= target:
             return errors
         if goal >= MOST_TRIALS:
             raise TargetNotReached(
-                f"target_stderr={target_stderr}: {goal} trials gave {reached:.3g}; raise it"
+                f"target_stderr={target}: {goal} trials gave {reached:.3g}; raise it"
             )
         # As many as the error so far calls for, at most four times as many at once.
-        needed = ceil(goal * (reached / target_stderr) ** 2)
+        needed = ceil(goal * (reached / target) ** 2)
         goal = min(max(needed, goal + 1), 4 * goal, MOST_TRIALS)
 
 
-def _warn_of_large_degrees(problem: Problem, models: Sequence[Model], *, seed: int) -> None:
-    expected = resolve_models(problem, ["hermite"], seed=seed)[0].degree or 1
+def _warn_of_large_degrees(models: Sequence[Model], *, theorem_degree: int) -> None:
     for model in models:
-        if model.degree is not None and model.degree > max(expected, DEGREE_CAP - 1):
+        if model.degree is not None and model.degree > max(theorem_degree, DEGREE_CAP - 1):
             warnings.warn(
-                f"{model.name}: the theorem asks for degree {expected}; at finite n polynomials of "
-                "high degree grow where the activation does not, and may match worse",
+                f"{model.name}: the theorem asks for degree {theorem_degree}; at finite n "
+                "polynomials of high degree grow where the activation does not, and may match "
+                "worse",
                 stacklevel=3,
             )
 

@@ -10,7 +10,6 @@ from onegrad.describe.arrays import Floats, Normals
 from onegrad.describe.exceptions import require_finite
 from onegrad.models.feature_map import FeatureMap
 from onegrad.models.model import Model
-from onegrad.models.resolve import feature_map
 from onegrad.problem.problem import Problem
 from onegrad.training.instance import Batch, Instance, draw
 from onegrad.training.readout import Readout, fit_readout
@@ -50,7 +49,7 @@ def _run_trial(
         chosen = {m.key: m for m in models if m.first_layer == which}
         if not chosen:
             continue
-        maps = {key: feature_map(m, instance, layers, trained) for key, m in chosen.items()}
+        maps = {key: m.feature_map(instance, layers, trained) for key, m in chosen.items()}
         fits = fit_models(instance, batch, matrix, maps, shared=shared)
         errors = measure_errors(instance, matrix, maps, fits)
         for model in models:

@@ -12,17 +12,20 @@ import pandas as pd
 from onegrad.describe.arrays import Floats
 from onegrad.describe.checks import shown, whole_number
 from onegrad.describe.exceptions import InvalidInput
-from onegrad.machine.pool import run_jobs
-from onegrad.models.resolve import resolve_models
+from onegrad.machine.pool import Progress, run_jobs
+from onegrad.models.network import NETWORK
 from onegrad.problem.problem import Problem, require_problem
 from onegrad.theory.ridge import ridge_errors
 from onegrad.training.instance import draw
 from onegrad.training.reuse import first_layers
-from onegrad.verbs.prediction import Progress, check_run, model_spectra
+from onegrad.verbs.errors import standard_error
+from onegrad.verbs.predicted_draw import model_spectra
+from onegrad.verbs.prediction import checked_start
 
 TUNABLE = ("ridge", "learning_rate", "width")
 RIDGES = np.logspace(-8, 2, 81)
 WIDTHS, RATES, REFINEMENTS = 7, 7, 2
+Point = tuple[int, float]  # width, learning rate
 
 
 @dataclass(frozen=True)
@@ -74,61 +77,118 @@ def tune(
     on a logarithmic grid that is refined around its best point; at each, one reduction gives the
     error for every penalty. The same draws serve all candidates.
     """
-    over = [over] if isinstance(over, str) else over
-    if not isinstance(over, Sequence) or not over or not set(over) <= set(TUNABLE):
+    names = _checked_names(problem, over)
+    largest = _checked_budget(problem, names, budget)
+    widest = problem.replace(network__width=max(largest, problem.width))
+    checked_start(widest, draws=draws, seed=seed, workers=workers)
+    search = _Search(
+        problem, RIDGES if "ridge" in names else np.array(problem.ridges[:1]), draws, seed
+    )
+    widths, rates = _first_grid(problem, names, largest)
+    for _ in range(1 + (REFINEMENTS if len(widths) > 1 or len(rates) > 1 else 0)):
+        search.evaluate(widths, rates, workers=workers, progress=progress)
+        widths = _around(search.best[0], widths, 1.0, largest)
+        rates = _around(search.best[1], rates, 0.0, np.inf)
+    for note in dict.fromkeys(search.notes[search.best]):
+        warnings.warn(note, stacklevel=2)
+    tuned = search.result(names)
+    _warn_of_edges(tuned)
+    return tuned
+
+
+def _checked_names(problem: Problem, over: Sequence[str] | str) -> Sequence[str]:
+    names = [over] if isinstance(over, str) else over
+    if not isinstance(names, Sequence) or not names or not set(names) <= set(TUNABLE):
         raise InvalidInput(
-            f"over={shown(over)}: must name some of {', '.join(TUNABLE)}; correct it"
+            f"over={shown(names)}: must name some of {', '.join(TUNABLE)}; correct it"
         )
     require_problem(problem)
+    if "ridge" not in names and len(problem.ridges) > 1:
+        raise InvalidInput(
+            f"ridge={list(problem.ridges)}: must be one number when it is not tuned; choose one"
+        )
+    return names
+
+
+def _checked_budget(problem: Problem, names: Sequence[str], budget: int | None) -> int:
     largest = whole_number("budget", problem.width if budget is None else budget, least=1)
-    if "width" not in over and largest < problem.width:
+    if "width" not in names and largest < problem.width:
         raise InvalidInput(
             f"budget={largest}: is below width={problem.width}, which is not tuned; add width to "
             "over, or raise it"
         )
-    if "ridge" not in over and len(problem.ridges) > 1:
-        raise InvalidInput(
-            f"ridge={list(problem.ridges)}: must be one number when it is not tuned; choose one"
-        )
-    widest = problem.replace(network__width=max(largest, problem.width))
-    check_run(widest, draws=draws, seed=seed, workers=workers)
-    ridges = RIDGES if "ridge" in over else np.array(problem.ridges[:1])
-    widths, rates = _first_grid(problem, over, largest)
-    found: dict[tuple[int, float], Floats] = {}
-    truncated: dict[tuple[int, float], list[str]] = {}
-    rounds = 1 + (REFINEMENTS if len(widths) > 1 or len(rates) > 1 else 0)
-    for _ in range(rounds):
+    return largest
+
+
+class _Search:
+    """Points (width, rate) that were evaluated: the curves over penalties of every draw."""
+
+    def __init__(self, problem: Problem, ridges: Floats, draws: int, seed: int) -> None:
+        self.problem, self.ridges, self.draws, self.seed = problem, ridges, draws, seed
+        self.curves: dict[Point, Floats] = {}
+        self.notes: dict[Point, list[str]] = {}
+
+    def evaluate(
+        self,
+        widths: list[float],
+        rates: list[float],
+        *,
+        workers: int,
+        progress: Progress | None,
+    ) -> None:
+        """Evaluate what is new on the grid of widths and rates."""
         todo = [
             (k, r)
             for k in sorted({round(w) for w in widths})
             for r in sorted({float(f"{rate:.10g}") for rate in rates})
-            if (k, r) not in found
+            if (k, r) not in self.curves
         ]
+        common = {"ridges": self.ridges, "seed": self.seed}
         jobs = [
-            {"problem": candidate(problem, *point), "ridges": ridges, "seed": seed, "trial": t}
+            {"problem": candidate(self.problem, *point), "trial": t, **common}
             for point in todo
-            for t in range(draws)
+            for t in range(self.draws)
         ]
-        curves = []
-        for curve in run_jobs(ridge_curve, jobs, workers=workers):
-            curves.append(curve)
+        results = []
+        for result in run_jobs(ridge_curve, jobs, workers=workers):
+            results.append(result)
             if progress is not None:
-                progress(len(curves), len(jobs))
+                progress(len(results), len(jobs))
         for index, point in enumerate(todo):
-            part = curves[index * draws : (index + 1) * draws]
-            found[point] = np.array([curve for curve, _ in part])
-            truncated[point] = [note for _, notes in part for note in notes]
-        best = min(found, key=lambda point: float(found[point].mean(axis=0).min()))
-        widths = _around(best[0], widths, 1.0, largest)
-        rates = _around(best[1], rates, 0.0, np.inf)
-    for note in dict.fromkeys(truncated[best]):
-        warnings.warn(note, stacklevel=2)
-    tuned = _result(problem, over, found, best, ridges, seed)
-    _warn_of_edges(tuned, problem, largest)
-    return tuned
+            part = results[index * self.draws : (index + 1) * self.draws]
+            self.curves[point] = np.array([curve for curve, _ in part])
+            self.notes[point] = [note for _, notes in part for note in notes]
+
+    @property
+    def best(self) -> Point:
+        """The point whose best penalty has the lowest mean error."""
+        return min(self.curves, key=lambda point: float(self.curves[point].mean(axis=0).min()))
+
+    def result(self, names: Sequence[str]) -> Tuned:
+        """Return the best point with everything that was evaluated."""
+        rows = []
+        for (width, rate), curves in sorted(self.curves.items()):
+            mean = curves.mean(axis=0)
+            low = int(np.argmin(mean))
+            rows.append((width, rate, float(self.ridges[low]), float(mean[low])))
+        curves = self.curves[self.best]
+        mean = curves.mean(axis=0)
+        low = int(np.argmin(mean))
+        ridge = float(self.ridges[low])
+        values = {"width": self.best[0], "learning_rate": self.best[1], "ridge": ridge}
+        return Tuned(
+            candidate(self.problem, *self.best).replace(ridge=ridge),
+            {name: values[name] for name in TUNABLE if name in names},
+            float(mean[low]),
+            float(standard_error(curves[:, low])),
+            pd.DataFrame(rows, columns=["width", "learning_rate", "ridge", "test_mse"]),
+            pd.DataFrame({"ridge": self.ridges, "test_mse": mean}),
+            self.draws,
+            self.seed,
+        )
 
 
-def _warn_of_edges(tuned: Tuned, problem: Problem, budget: int) -> None:
+def _warn_of_edges(tuned: Tuned) -> None:
     """Warn where the best value is the last one tried, so that a better one may lie beyond."""
     tried = {"ridge": tuned.ridge_curve["ridge"], "learning_rate": tuned.curve["learning_rate"]}
     for name, values in tried.items():
@@ -177,12 +237,11 @@ def ridge_curve(
     """
     instance = draw(problem, seed=seed, trial=trial)
     layers, trained = first_layers(instance)
-    model = resolve_models(problem, ["network"], seed=seed)[0]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        spectrum = model_spectra([model], instance, layers, trained)[model.key]
-    found = ridge_errors(spectrum, samples=np.array([problem.samples]), ridge=ridges)
-    return found.test_mse[0], [str(w.message) for w in caught]
+        spectrum = model_spectra([NETWORK], instance, layers, trained)[NETWORK.key]
+    errors = ridge_errors(spectrum, samples=np.array([problem.samples]), ridge=ridges)
+    return errors.test_mse[0], [str(w.message) for w in caught]
 
 
 def _around(best: float, grid: list[float], least: float, largest: float) -> list[float]:
@@ -192,33 +251,3 @@ def _around(best: float, grid: list[float], least: float, largest: float) -> lis
     values = np.sort(np.asarray(grid, float))
     step = np.sqrt(values[1] / values[0]) if values[0] > 0 else 1.1
     return [float(max(min(best * step**j, largest), least)) for j in (-2, -1, 0, 1, 2)]
-
-
-def _result(
-    problem: Problem,
-    over: Sequence[str],
-    found: dict[tuple[int, float], Floats],
-    best: tuple[int, float],
-    ridges: Floats,
-    seed: int,
-) -> Tuned:
-    rows = []
-    for (width, rate), curves in sorted(found.items()):
-        mean = curves.mean(axis=0)
-        low = int(np.argmin(mean))
-        rows.append((width, rate, float(ridges[low]), float(mean[low])))
-    curves = found[best]
-    mean, low = curves.mean(axis=0), int(np.argmin(curves.mean(axis=0)))
-    draws = len(curves)
-    stderr = float(np.std(curves[:, low], ddof=1) / np.sqrt(draws)) if draws > 1 else np.nan
-    values = {"width": best[0], "learning_rate": best[1], "ridge": float(ridges[low])}
-    return Tuned(
-        candidate(problem, *best).replace(ridge=float(ridges[low])),
-        {name: values[name] for name in TUNABLE if name in over},
-        float(mean[low]),
-        stderr,
-        pd.DataFrame(rows, columns=["width", "learning_rate", "ridge", "test_mse"]),
-        pd.DataFrame({"ridge": ridges, "test_mse": mean}),
-        draws,
-        seed,
-    )
