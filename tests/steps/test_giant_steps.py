@@ -9,6 +9,7 @@ import pytest
 from conftest import small_steps
 from onegrad import InvalidInput, Problem, StepsProblem, take_steps
 from onegrad.calculus import functions
+from onegrad.models.resolve import resolve_models
 from onegrad.steps import blocks as stream
 from onegrad.steps import features
 from onegrad.steps import take as module
@@ -18,6 +19,7 @@ from onegrad.steps.spectra import matrix_spectrum
 from onegrad.training.instance import draw
 from onegrad.training.layers import Layers, initialise
 from onegrad.training.step import gradient_step
+from onegrad.verbs.trial import run_trial
 
 STAIRCASE = {"links": ["z+z**2", "z-z**2"]}
 STAYS = {"links": ["4*z+z**2", "z"]}
@@ -92,9 +94,7 @@ def test_one_step_in_one_direction_is_the_core_s_network_bit_by_bit(
     taken = module._step(source, mine, 1, low=LowDegree("none"))
     assert np.array_equal(taken.first, trained)
     # The whole pipeline too: readout on fresh points and test error.
-    theirs = onegrad.run_trial(
-        core, onegrad.resolve_models(core, ["network"]), seed=seed, trial=trial
-    )["network"]
+    theirs = run_trial(core, resolve_models(core, ["network"]), seed=seed, trial=trial)["network"]
     record = take_steps(giant, seed=seed, trial=trial).records[1]
     assert record.train_mse == theirs["train_mse"][0]
     assert record.test_mse == pytest.approx(theirs["test_mse"][0], rel=1e-13)

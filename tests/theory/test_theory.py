@@ -222,7 +222,7 @@ def test_both_theories_agree_on_test_errors_for_weak_and_strong_steps(rate):
     )
     values = [
         predict(problem, ["network"], draws=1, method=method).metrics["test_mse"][0, 0, 0]
-        for method in ("single", "conditional")
+        for method in ("single", "full_types")
     ]
     assert values[1] == pytest.approx(values[0], rel=0.02)
 
@@ -256,7 +256,7 @@ def test_conditional_theory_predicts_training_errors_at_strong_spikes(
 
 
 @pytest.mark.parametrize("rank", [1, 2])
-def test_a_kink_along_the_spikes_does_not_disturb_the_conditional_theory(rank):
+def test_a_kink_along_the_spikes_does_not_disturb_theory_by_full_types(rank):
     """y = ReLU of the spikes themselves; Gauss–Hermite nodes across the kink were 35 % off."""
     problem = Problem(
         dimension=120,
@@ -268,7 +268,7 @@ def test_a_kink_along_the_spikes_does_not_disturb_the_conditional_theory(rank):
     )
     single, conditional = (
         predict(problem, ["network"], method=method, draws=1).metrics["test_mse"][0, 0, 0]
-        for method in ("single", "conditional")
+        for method in ("single", "full_types")
     )
     assert conditional == pytest.approx(single, rel=0.02)
 
@@ -325,7 +325,7 @@ def test_a_higher_degree_is_not_always_closer():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: predict(small(), ["conditional"]), "no theory of its own"),
+        (lambda: predict(small(), ["full_types"]), "no theory of its own"),
         (lambda: predict(small(), draws=0), "draws=0"),
         (lambda: predict(small(), method="magic"), "method='magic'"),
         (
