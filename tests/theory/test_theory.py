@@ -325,7 +325,7 @@ def test_a_higher_degree_is_not_always_closer():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: predict(small(), ["full_types"]), "no theory of its own"),
+        (lambda: predict(small(), ["conditional"]), "no theory of its own"),
         (lambda: predict(small(), draws=0), "draws=0"),
         (lambda: predict(small(), method="magic"), "method='magic'"),
         (
