@@ -8,14 +8,14 @@ import sys
 
 import pytest
 
-from conftest import onegrad
+from conftest import onegrad_here
 from onegrad import Problem
 
 SMALL = ["--dimension", "40", "--samples", "50", "--width", "30"]
 
 
 def test_json_has_the_documented_shape():
-    done = onegrad(
+    done = onegrad_here(
         "simulate",
         *SMALL,
         "--models",
@@ -46,7 +46,7 @@ def test_json_has_the_documented_shape():
 
 def test_several_penalties_are_a_named_axis_in_json():
     result = json.loads(
-        onegrad("simulate", *SMALL, "--ridge", "1e-3,1e-2", "--trials", "1", "--json").stdout
+        onegrad_here("simulate", *SMALL, "--ridge", "1e-3,1e-2", "--trials", "1", "--json").stdout
     )
     assert result["axes"] == {"ridge": [1e-3, 1e-2]}
     assert len(result["models"]["network"]["test_mse"]["mean"]) == 2
@@ -54,7 +54,7 @@ def test_several_penalties_are_a_named_axis_in_json():
 
 
 def test_table_names_models_errors_and_gap():
-    done = onegrad("simulate", *SMALL, "--trials", "2")
+    done = onegrad_here("simulate", *SMALL, "--trials", "2")
     assert done.returncode == 0
     for word in ("network", "hermite (degree 3)", "test MSE", "gap to network", "±", "seed 0"):
         assert word in done.stdout
@@ -74,19 +74,19 @@ def test_printed_toml_is_the_same_problem(tmp_path):
         "--noise",
         "0.1",
     ]
-    printed = onegrad("simulate", *arguments, "--print-toml").stdout
+    printed = onegrad_here("simulate", *arguments, "--print-toml").stdout
     path = tmp_path / "p.toml"
     path.write_text(printed)
     assert Problem.load(path).width == 30
-    from_file = onegrad("simulate", str(path), "--trials", "2", "--json").stdout
-    from_options = onegrad("simulate", *arguments, "--trials", "2", "--json").stdout
+    from_file = onegrad_here("simulate", str(path), "--trials", "2", "--json").stdout
+    from_options = onegrad_here("simulate", *arguments, "--trials", "2", "--json").stdout
     assert from_file == from_options
 
 
 def test_options_win_over_the_file(tmp_path):
     path = tmp_path / "p.toml"
     Problem(dimension=30, samples=40, network={"width": 20}).save(path)
-    done = onegrad(
+    done = onegrad_here(
         "simulate",
         str(path),
         "--width-ratio",
@@ -127,7 +127,7 @@ def test_bad_input_is_one_line_and_exit_code_two(arguments, tmp_path):
     (tmp_path / "misspelt.toml").write_text("[network]\nactivaton = 'relu'\n")
     (tmp_path / "broken.toml").write_text("dimension = [")
     before = sorted(tmp_path.iterdir())
-    done = onegrad("simulate", *arguments, cwd=tmp_path)
+    done = onegrad_here("simulate", *arguments, cwd=tmp_path)
     assert done.returncode == 2
     assert done.stdout == ""
     lines = done.stderr.splitlines()
@@ -145,14 +145,14 @@ def test_help_and_version_import_nothing_heavy():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
-    assert onegrad("--version").stdout.startswith("onegrad, version ")
-    assert "simulate" in onegrad("--help").stdout
+    assert onegrad_here("--version").stdout.startswith("onegrad, version ")
+    assert "simulate" in onegrad_here("--help").stdout
 
 
 def test_progress_shows_on_a_terminal_and_never_in_a_pipe():
     program = (
-        "import time; from onegrad.cli.progress import TrialProgress\n"
-        "with TrialProgress() as bar:\n"
+        "import time; from onegrad.cli.progress import WorkProgress\n"
+        "with WorkProgress('trials') as bar:\n"
         "    time.sleep(2.3); bar.update(1, 2); time.sleep(0.3)\n"
     )
     parent, child = pty.openpty()

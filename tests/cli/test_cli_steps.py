@@ -9,14 +9,14 @@ import time
 
 import pytest
 
-from conftest import onegrad
+from conftest import onegrad_here
 from onegrad.cli.steps import _count
 
 TINY = ["--dimension", "30", "--width", "20", "--batch", "200", "--test-samples", "100"]
 
 
 def test_json_has_every_step_and_every_diagnostic():
-    done = onegrad("steps", *TINY, "--links", "z+z**2,z-z**2", "--steps", "2", "--json")
+    done = onegrad_here("steps", *TINY, "--links", "z+z**2,z-z**2", "--steps", "2", "--json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["problem"]["teacher"]["links"] == ["z+z**2", "z-z**2"]
@@ -32,34 +32,36 @@ def test_json_has_every_step_and_every_diagnostic():
     assert last["test_stderr"] > 0
     assert len(last["change_spectrum"]["singular_values"]) == 10
     assert {"predicted", "observed", "overlaps", "singular_values"} <= set(last["features"])
-    many = onegrad("steps", *TINY, "--links", "z,z", "--json", "--neurons")
+    many = onegrad_here("steps", *TINY, "--links", "z,z", "--json", "--neurons")
     assert len(json.loads(many.stdout)["steps"][1]["gradient"]["overlaps"]) == 20
 
 
 def test_a_printed_problem_gives_the_same_run_and_options_win(tmp_path):
     options = [*TINY, "--links", "4*z+z**2,z", "--per-root", "3", "--subtract", "linear"]
-    toml = onegrad("steps", *options, "--print-toml").stdout
+    toml = onegrad_here("steps", *options, "--print-toml").stdout
     (tmp_path / "p.toml").write_text(toml)
-    one = onegrad("steps", *options, "--json").stdout
-    other = onegrad("steps", str(tmp_path / "p.toml"), "--json").stdout
+    one = onegrad_here("steps", *options, "--json").stdout
+    other = onegrad_here("steps", str(tmp_path / "p.toml"), "--json").stdout
     assert one == other
-    changed = onegrad("steps", str(tmp_path / "p.toml"), "--exponent", "0.2", "--json")
+    changed = onegrad_here("steps", str(tmp_path / "p.toml"), "--exponent", "0.2", "--json")
     assert json.loads(changed.stdout)["problem"]["step_size"] == {"exponent": 0.2}
 
 
 def test_the_table_names_what_it_shows():
-    done = onegrad("steps", *TINY, "--links", "z+z**2,z-z**2", "--steps", "2")
+    done = onegrad_here("steps", *TINY, "--links", "z+z**2,z-z**2", "--steps", "2")
     assert done.returncode == 0, done.stderr
     assert "angle g" in done.stdout
     assert "leap index" in " ".join(done.stdout.split())
 
 
 def test_the_table_says_what_was_not_found():
-    done = onegrad("steps", *TINY, "--links", "He7", "--width", "5")
+    done = onegrad_here("steps", *TINY, "--links", "He7", "--width", "5")
     assert done.returncode == 0, done.stderr
     assert "leap index none up to degree 6" in " ".join(done.stdout.split())
     assert "–" in done.stdout
-    found = json.loads(onegrad("steps", *TINY, "--links", "He7", "--width", "5", "--json").stdout)
+    found = json.loads(
+        onegrad_here("steps", *TINY, "--links", "He7", "--width", "5", "--json").stdout
+    )
     assert (found["leap_index"], found["leap_degree"]) == (None, 6)
     assert found["steps"][1]["features"]["observed"] is None
     assert _count(12) == "≥ 12"
@@ -80,9 +82,9 @@ def test_a_killed_run_continues_with_the_same_output(tmp_path):
         time.sleep(0.02)
     os.kill(running.pid, signal.SIGKILL)
     assert running.wait() == -signal.SIGKILL
-    continued = onegrad("steps", *options, "--state", str(state))
+    continued = onegrad_here("steps", *options, "--state", str(state))
     assert continued.returncode == 0, continued.stderr
-    assert continued.stdout == onegrad("steps", *options).stdout
+    assert continued.stdout == onegrad_here("steps", *options).stdout
 
 
 @pytest.mark.parametrize(
@@ -106,7 +108,7 @@ def test_a_killed_run_continues_with_the_same_output(tmp_path):
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(options, message, tmp_path):
-    done = onegrad("steps", *options, cwd=tmp_path)
+    done = onegrad_here("steps", *options, cwd=tmp_path)
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1
     assert message in done.stderr

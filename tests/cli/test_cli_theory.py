@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from conftest import onegrad
+from conftest import onegrad_here
 
 SMALL = ["--dimension", "40", "--samples", "50", "--draws", "2"]
 LIMIT = ["--step-ratio", "20", "--width-ratio", "1", "--sample-ratio", "0.5,2"]
@@ -23,13 +23,15 @@ LIMIT = ["--step-ratio", "20", "--width-ratio", "1", "--sample-ratio", "0.5,2"]
     ],
 )
 def test_theory_commands_print_one_json_object(arguments, keys):
-    result = onegrad(*arguments)
+    result = onegrad_here(*arguments)
     assert result.returncode == 0, result.stderr
     assert keys <= json.loads(result.stdout).keys()
 
 
 def test_a_list_of_samples_gives_a_curve_and_says_what_stays_fixed():
-    result = onegrad("predict", "--dimension", "40", "--samples", "20,50", "--draws", "1", "--json")
+    result = onegrad_here(
+        "predict", "--dimension", "40", "--samples", "20,50", "--draws", "1", "--json"
+    )
     found = json.loads(result.stdout)
     assert found["axes"] == {"samples": [20, 50], "ridge": [1e-4]}
     assert np.shape(found["models"]["network"]["test_mse"]["mean"]) == (2, 1)
@@ -58,7 +60,7 @@ def test_a_list_of_samples_gives_a_curve_and_says_what_stays_fixed():
     ],
 )
 def test_theory_commands_refuse_in_one_line(arguments, code, said):
-    result = onegrad(*arguments)
+    result = onegrad_here(*arguments)
     assert result.returncode == code
     lines = [line for line in result.stderr.splitlines() if ": note: " not in line]
     assert len(lines) == 1

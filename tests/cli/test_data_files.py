@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conftest import onegrad
+from conftest import onegrad_here
 from onegrad import EmpiricalData, InvalidInput, Problem, Sweep
 from onegrad.data.rows import preparation
 from onegrad.training.instance import draw
@@ -99,11 +99,11 @@ def test_a_sweep_may_compare_data_sets(rows, tmp_path):
 def test_simulate_and_predict_run_on_a_file(rows, tmp_path):
     np.savez(tmp_path / "d.npz", X=rows[0], y=rows[1])
     common = ["--data", "d.npz", "--samples", "30", "--test-samples", "40", "--json", "--centring"]
-    done = onegrad("simulate", *common, "midpoint", "--trials", "2", cwd=tmp_path)
+    done = onegrad_here("simulate", *common, "midpoint", "--trials", "2", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["problem"]["data"]["centring"] == "midpoint"
     fit = ["--components-per-class", "2", "--fit-rank", "3", "--draws", "2"]
-    done = onegrad("predict", *common, "class", *fit, cwd=tmp_path)
+    done = onegrad_here("predict", *common, "class", *fit, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
 
 
@@ -112,7 +112,7 @@ def test_data_take_the_place_of_a_files_mixture(rows, tmp_path):
     text = "samples = 20\ntest_samples = 20\n[data]\nalignment = 0.5\n"
     (tmp_path / "mixture.toml").write_text(text)
     options = ["--data", "d.npz", "--labels", "2,-2", "--weights", "0.4,0.6", "--trials", "1"]
-    done = onegrad("simulate", "mixture.toml", *options, "--json", cwd=tmp_path)
+    done = onegrad_here("simulate", "mixture.toml", *options, "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     data = json.loads(done.stdout)["problem"]["data"]
     assert (data["targets"], data["weights"]) == ([2.0, -2.0], [0.4, 0.6])
@@ -145,7 +145,7 @@ def test_bad_input_is_one_line(tmp_path, arguments, message):
     pd.DataFrame({"a": [1, 2], "b": ["x", "y"], "label": [0, 1]}).to_csv(tmp_path / "words.csv")
     np.savez(tmp_path / "objects.npz", X=np.eye(2), y=np.array(["a", "b"], dtype=object))
     (tmp_path / "gaps.csv").write_text("a,b,label\n1,2,x\n3,4,\n")
-    done = onegrad("simulate", *arguments, cwd=tmp_path)
+    done = onegrad_here("simulate", *arguments, cwd=tmp_path)
     assert done.returncode == 2
     lines = [line for line in done.stderr.splitlines() if "note:" not in line]
     assert len(lines) == 1

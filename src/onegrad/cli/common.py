@@ -1,45 +1,70 @@
-"""Options and readers that several commands share."""
+"""Options, readers and writers that several commands share."""
 
 from __future__ import annotations
 
+import json
 import math
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
 
 import click
 
 from onegrad.cli.options import parse_numbers
 
-if TYPE_CHECKING:
-    from onegrad.problem.problem import Problem
+R = TypeVar("R", bound="Result")
+
+
+class Result(Protocol):
+    """What a verb returns: something with plain values."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+
+
+def models_option(names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return the option that chooses models; `names` are those that make sense here."""
+    return click.option(
+        "--models",
+        default="network,hermite",
+        show_default=True,
+        metavar="NAMES",
+        help=f"Comma list: {names}.",
+    )
+
 
 draws_option = click.option(
     "--draws", type=int, default=4, show_default=True, help="Draws of F, w and the step's batch."
 )
 seed_option = click.option("--seed", type=int, default=0, show_default=True)
 workers_option = click.option(
-    "--workers", type=int, default=1, show_default=True, help="Processes, one BLAS thread each."
+    "--workers",
+    type=int,
+    default=1,
+    show_default=True,
+    help="Processes, one BLAS thread each; the numbers do not depend on it.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+print_toml_option = click.option(
+    "--print-toml", is_flag=True, help="Print the problem as TOML and stop."
+)
 
 
-def read_problem(path: str | None, changes: dict[str, Any]) -> Problem:
-    """Return the problem of the file and the options."""
-    from onegrad.cli.options import build_problem
+def print_problem(problem: Any) -> None:
+    """Print a problem as one TOML text."""
+    from onegrad.describe.toml import printed
 
-    return build_problem(None if path is None else Path(path), changes)
-
-
-def single_samples(changes: dict[str, Any]) -> dict[str, Any]:
-    """Return the options with --samples as one whole number."""
-    from onegrad.describe.exceptions import InvalidInput
-
-    if listed_samples(changes) is not None:
-        raise InvalidInput("samples: must be one number here; predict takes a list")
-    return changes
+    click.echo(printed(problem.model_dump()), nl=False)
 
 
-def whole_numbers(name: str, text: str) -> list[int]:
+def show(result: R, print_table: Callable[[R], None], *, as_json: bool) -> None:
+    """Print a result: one JSON object, or a table."""
+    if as_json:
+        click.echo(json.dumps(result.to_dict(), allow_nan=False))
+    else:
+        print_table(result)
+
+
+def whole_numbers(name: str, text: object) -> list[int]:
     """Return the whole numbers of a comma list."""
     from onegrad.describe.exceptions import InvalidInput
 
@@ -59,3 +84,12 @@ def listed_samples(changes: dict[str, Any]) -> list[int] | None:
         changes["samples"] = numbers[0]
         return None
     return numbers
+
+
+def single_samples(changes: dict[str, Any]) -> dict[str, Any]:
+    """Return the options with --samples as one whole number."""
+    from onegrad.describe.exceptions import InvalidInput
+
+    if listed_samples(changes) is not None:
+        raise InvalidInput("samples: must be one number here; predict takes a list")
+    return changes

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,8 +9,8 @@ import click
 from onegrad.cli.common import (
     draws_option,
     json_option,
-    read_problem,
     seed_option,
+    show,
     single_samples,
     whole_numbers,
     workers_option,
@@ -19,7 +18,7 @@ from onegrad.cli.common import (
 from onegrad.cli.options import problem_options
 
 if TYPE_CHECKING:
-    pass
+    from onegrad.verbs.degrees import Equivalence
 
 
 @click.command()
@@ -44,38 +43,36 @@ def equivalence(
     seed: int,
     workers: int,
     as_json: bool,
-    **changes: Any,
+    **options: Any,
 ) -> None:
     """Tell by theory which Hermite degree matches the network, beside the theorem's."""
-    from rich.table import Table
-
-    from onegrad.cli.progress import TrialProgress
-    from onegrad.cli.tables import percent, print_rich
+    from onegrad.cli.building import build_problem
+    from onegrad.cli.progress import WorkProgress
     from onegrad.verbs.degrees import equivalence as run
 
-    problem = read_problem(problem_file, single_samples(changes))
+    problem = build_problem(problem_file, single_samples(options))
     wanted = whole_numbers("degrees", degrees)
-    with TrialProgress("draws") as progress:
-        found = run(
-            problem,
-            wanted,
-            tolerance=tolerance,
-            draws=draws,
-            seed=seed,
-            workers=workers,
-            progress=progress.update,
-        )
-    if as_json:
-        click.echo(json.dumps(found.to_dict(), allow_nan=False))
-        return
-    smallest = "none of these" if found.smallest is None else str(found.smallest)
+    how: dict[str, Any] = {"draws": draws, "seed": seed, "workers": workers}
+    with WorkProgress("draws") as progress:
+        gaps = run(problem, wanted, tolerance=tolerance, progress=progress.update, **how)
+    show(gaps, _print, as_json=as_json)
+
+
+def _print(equivalence: Equivalence) -> None:
+    from rich.table import Table
+
+    from onegrad.cli.tables import percent, print_rich
+
+    tolerance, smallest = equivalence.tolerance, equivalence.smallest
     caption = (
-        f"smallest degree within {100 * tolerance:g} %: {smallest}; the theorem's degree at "
-        f"β = {found.strength:.3g}: {found.theorem or 'none, it covers β < 1'}; {draws} draws, "
-        f"seed {seed}, nothing trained"
+        f"smallest degree within {100 * tolerance:g} %: "
+        f"{'none of these' if smallest is None else smallest}; the theorem's degree at "
+        f"β = {equivalence.strength:.3g}: {equivalence.theorem or 'none, it covers β < 1'}; "
+        f"{equivalence.errors.trials} draws, seed {equivalence.errors.seed}, nothing trained"
     )
     table = Table("degree", "gap to network", "matches", caption=caption, caption_justify="left")
-    for degree, gap, stderr in zip(found.degrees, found.gaps, found.stderrs, strict=True):
+    lines = zip(equivalence.degrees, equivalence.gaps, equivalence.stderrs, strict=True)
+    for degree, gap, stderr in lines:
         match = "yes" if abs(gap) <= tolerance else "no"
         table.add_row(str(degree), percent(gap, stderr), match)
     print_rich(table)

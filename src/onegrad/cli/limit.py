@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from onegrad.cli.common import json_option
+from onegrad.cli.common import json_option, show
 from onegrad.cli.options import parse_numbers
 
 if TYPE_CHECKING:
-    pass
+    from onegrad.theory.maximal_rate import Limit
 
 
 @click.command()
@@ -25,38 +24,24 @@ if TYPE_CHECKING:
     "--ridge", type=float, required=True, help="λ in that work's convention; ours is λ/m."
 )
 @json_option
-def limit(
-    activation: str,
-    target: str,
-    step_ratio: float,
-    rate: float,
-    width_ratio: float,
-    sample_ratio: str,
-    ridge: float,
-    as_json: bool,
-) -> None:
+def limit(activation: str, target: str, sample_ratio: str, as_json: bool, **numbers: Any) -> None:
     """Errors in the limit at maximal rate (Cui et al.), as published and corrected."""
+    from onegrad.theory.maximal_rate import maximal_rate_limit
+
+    ratios = parse_numbers("sample-ratio", sample_ratio)
+    errors = maximal_rate_limit(activation, target, sample_ratio=ratios, **numbers)
+    show(errors, _print, as_json=as_json)
+
+
+def _print(limit: Limit) -> None:
     from rich.table import Table
 
     from onegrad.cli.tables import print_rich
-    from onegrad.theory.maximal_rate import maximal_rate_limit
 
-    found = maximal_rate_limit(
-        activation,
-        target,
-        step_ratio=step_ratio,
-        rate=rate,
-        width_ratio=width_ratio,
-        sample_ratio=parse_numbers("sample-ratio", sample_ratio),
-        ridge=ridge,
-    )
-    if as_json:
-        click.echo(json.dumps(found.to_dict(), allow_nan=False))
-        return
     table = Table(
         "m/n", "test MSE, published", "corrected", "train MSE, published", "corrected", "iterations"
     )
-    for ratio, old, new in zip(found.sample_ratios, found.published, found.corrected, strict=True):
+    for ratio, old, new in zip(limit.sample_ratios, limit.published, limit.corrected, strict=True):
         table.add_row(
             f"{ratio:g}",
             f"{old.test_mse:.6f}",

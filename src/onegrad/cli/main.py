@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
@@ -48,13 +49,19 @@ for command in (
 
 def main() -> None:
     """Run the command line: errors are one line on stderr, exit code 2 for bad input."""
-    warnings.showwarning = _note  # type: ignore[assignment]
     if sys.stdout is None:
         sys.exit(_complain("output: standard output is closed; open it", 2))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without β still shows the numbers
-    sys.exit(_guarded(lambda: cli.main(prog_name="onegrad", standalone_mode=False)))
+    sys.exit(run_command(sys.argv[1:]))
+
+
+def run_command(arguments: Sequence[str]) -> int:
+    """Return the exit code of one command; what goes wrong is one line on stderr."""
+    warnings.showwarning = _note  # type: ignore[assignment]
+    call = functools.partial(cli.main, list(arguments), prog_name="onegrad", standalone_mode=False)
+    return _guarded(call)
 
 
 def _note(message: Warning | str, *_details: object) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -12,25 +11,22 @@ from onegrad.cli.common import (
     draws_option,
     json_option,
     listed_samples,
-    read_problem,
+    models_option,
+    print_problem,
+    print_toml_option,
     seed_option,
+    show,
     workers_option,
 )
 from onegrad.cli.options import problem_options
 
 if TYPE_CHECKING:
-    pass
+    from onegrad.problem.problem import Problem
 
 
 @click.command()
 @problem_options
-@click.option(
-    "--models",
-    default="network,hermite",
-    show_default=True,
-    metavar="NAMES",
-    help="Comma list: network, hermite, hermite:DEGREE, linear, untrained.",
-)
+@models_option("network, hermite, hermite:DEGREE, linear, untrained")
 @click.option(
     "--method",
     default="single",
@@ -41,7 +37,7 @@ if TYPE_CHECKING:
 @seed_option
 @workers_option
 @json_option
-@click.option("--print-toml", is_flag=True, help="Print the problem as TOML and stop.")
+@print_toml_option
 def predict(
     problem_file: str | None,
     models: str,
@@ -51,7 +47,7 @@ def predict(
     workers: int,
     as_json: bool,
     print_toml: bool,
-    **changes: Any,
+    **options: Any,
 ) -> None:
     """Predict the errors: nothing is trained, nothing tested.
 
@@ -59,42 +55,43 @@ def predict(
     list of samples, width and step samples stay fixed: give --width and --step-samples, or those of
     the problem file hold. Nothing is classified or sampled: misclassification is not predicted.
     """
-    from onegrad.cli.progress import TrialProgress
+    from onegrad.cli.progress import WorkProgress
     from onegrad.cli.tables import print_table
-    from onegrad.describe.exceptions import InvalidInput
-    from onegrad.describe.toml import printed
     from onegrad.verbs.prediction import check_method, predict_curve
     from onegrad.verbs.prediction import predict as run
 
-    counts = listed_samples(changes)
     check_method(method)
-    if counts is not None and changes["data"] is not None:
-        changes["samples"] = max(counts)  # real data must have rows for the default of 1000, else
-    problem = read_problem(problem_file, changes)
+    problem, counts = _problem_and_samples(problem_file, options, method)
     if print_toml:
-        click.echo(printed(problem.model_dump()), nl=False)
+        print_problem(problem)
         return
-    if counts is not None and (changes["width"] is None or changes["step_samples"] is None):
+    how: dict[str, Any] = {"models": models, "draws": draws, "seed": seed, "workers": workers}
+    with WorkProgress("draws") as progress:
+        how["progress"] = progress.update
+        if counts is None:
+            errors = run(problem, method=method, **how)  # type: ignore[arg-type]
+        else:
+            errors = predict_curve(problem, samples=counts, **how)
+    show(errors, print_table, as_json=as_json)
+
+
+def _problem_and_samples(
+    file: str | None, options: dict[str, Any], method: str
+) -> tuple[Problem, list[int] | None]:
+    """Return the problem, and the numbers of samples where they are a list."""
+    from onegrad.cli.building import build_problem
+    from onegrad.describe.exceptions import InvalidInput
+
+    counts = listed_samples(options)
+    if counts is not None and options["data"] is not None:
+        options["samples"] = max(counts)  # real data must have rows for the default of 1000, else
+    problem = build_problem(file, options)
+    if counts is not None and method != "single":
+        raise InvalidInput(f"method={method!r}: a curve needs method single; leave it out")
+    if counts is not None and (options["width"] is None or options["step_samples"] is None):
         warnings.warn(
             f"samples is a list: width={problem.width} and step_samples="
             f"{problem.samples_per_step} stay fixed along it",
             stacklevel=1,
         )
-    names = models.split(",")
-    with TrialProgress("draws") as progress:
-        common = {
-            "draws": draws,
-            "seed": seed,
-            "workers": workers,
-            "progress": progress.update,
-        }
-        if counts is None:
-            errors = run(problem, names, method=method, **common)  # type: ignore[arg-type]
-        elif method != "single":
-            raise InvalidInput(f"method={method!r}: a curve needs method single; leave it out")
-        else:
-            errors = predict_curve(problem, samples=counts, models=names, **common)  # type: ignore[arg-type]
-    if as_json:
-        click.echo(json.dumps(errors.to_dict(), allow_nan=False))
-    else:
-        print_table(errors)
+    return problem, counts

@@ -5,91 +5,107 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from typing import Self
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
 
 SHOW_AFTER_SECONDS = 2.0
 LINE_SECONDS = 30.0  # between progress lines in a pipe
 
 
-class TrialProgress:
-    """A progress bar on a terminal for work of more than two seconds; nothing in a pipe."""
+class _Bar:
+    """A bar on the terminal; `columns` stand between the count and the remaining time."""
 
-    def __init__(self, unit: str = "trials") -> None:
+    def __init__(self, unit: str, *columns: ProgressColumn) -> None:
+        self._terminal = sys.stderr.isatty()
         self._bar = Progress(
             TextColumn(unit),
             BarColumn(),
             MofNCompleteColumn(),
+            *columns,
             TimeRemainingColumn(),
             console=Console(stderr=True),
             transient=True,
         )
-        self._task = self._bar.add_task(unit, total=None)
-        self._timer = threading.Timer(SHOW_AFTER_SECONDS, self._bar.start)
-        self._timer.daemon = True
+        self._task = self._bar.add_task(unit, total=None, rate="")
 
-    def __enter__(self) -> TrialProgress:
-        if sys.stderr.isatty():
-            self._timer.start()
+    def __enter__(self) -> Self:
+        self._start_bar()
         return self
 
     def __exit__(self, *_error: object) -> None:
-        self._timer.cancel()
+        self._end()
         if self._bar.live.is_started:
             self._bar.stop()
+
+    def _start_bar(self) -> None:
+        """Begin to show."""
+
+    def _end(self) -> None:
+        """Show no more."""
+
+
+class WorkProgress(_Bar):
+    """A progress bar on a terminal for work of more than two seconds; nothing in a pipe."""
+
+    def __init__(self, unit: str) -> None:
+        super().__init__(unit)
+        self._timer = threading.Timer(SHOW_AFTER_SECONDS, self._bar.start)
+        self._timer.daemon = True
+
+    def _start_bar(self) -> None:
+        if self._terminal:
+            self._timer.start()
+
+    def _end(self) -> None:
+        self._timer.cancel()
 
     def update(self, done: int, total: int) -> None:
         """Show `done` of `total`."""
         self._bar.update(self._task, completed=done, total=total)
 
 
-class SweepProgress:
+class SweepProgress(_Bar):
     """Trials done, rate and remaining time: a bar on a terminal, a line now and then in a pipe."""
 
     def __init__(self, goal: int) -> None:
+        super().__init__("trials", TextColumn("{task.fields[rate]}"))
         self._goal = goal
-        self._bar = Progress(
-            TextColumn("trials"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[rate]}"),
-            TimeRemainingColumn(),
-            console=Console(stderr=True),
-            transient=True,
-        )
-        self._task = self._bar.add_task("trials", total=None, rate="")
-        self._terminal = sys.stderr.isatty()
-        self._start = time.monotonic()
+        self._began = time.monotonic()
         self._line = ""
         self._over = threading.Event()
 
-    def __enter__(self) -> SweepProgress:
+    def _start_bar(self) -> None:
         if not self._goal:
             self._over.set()
         elif self._terminal:
             self._bar.start()
         else:
             threading.Thread(target=self._speak, daemon=True).start()
-        return self
+
+    def _end(self) -> None:
+        self._over.set()
 
     def _speak(self) -> None:
         """Print the latest state now and then, also while trials take longer than that."""
         while not self._over.wait(LINE_SECONDS):
-            elapsed = duration(time.monotonic() - self._start)
+            elapsed = duration(time.monotonic() - self._began)
             print(f"onegrad: {self._line or f'no trial yet after {elapsed}'}", file=sys.stderr)
-
-    def __exit__(self, *_error: object) -> None:
-        self._over.set()
-        if self._bar.live.is_started:
-            self._bar.stop()
 
     def update(self, done: int, failed: int) -> None:
         """Show how many are done, with the number of failed trials where there are some."""
         goal = self._goal
         if done == goal:
             self._over.set()
-        rate = done / max(time.monotonic() - self._start, 1e-9)
+        rate = done / max(time.monotonic() - self._began, 1e-9)
         text = f"{rate:.3g}/s" + (f", {failed} failed" if failed else "")
         self._bar.update(self._task, completed=done, total=goal, rate=text)
         left = duration((goal - done) / rate)

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import click
 
+from onegrad.cli.common import (
+    json_option,
+    models_option,
+    print_problem,
+    print_toml_option,
+    seed_option,
+    show,
+    workers_option,
+)
 from onegrad.cli.options import problem_options
-
-DEFAULT_MODELS = "network,hermite"
 
 
 @click.command()
 @problem_options
-@click.option(
-    "--models",
-    default=DEFAULT_MODELS,
-    show_default=True,
-    metavar="NAMES",
-    help="Comma list: network, hermite, hermite:DEGREE, linear, conditional, untrained.",
-)
+@models_option("network, hermite, hermite:DEGREE, linear, conditional, untrained")
 @click.option("--trials", type=int, help="Number of trials.  [default: 8]")
 @click.option(
     "--target-stderr",
@@ -29,16 +28,10 @@ DEFAULT_MODELS = "network,hermite"
     metavar="FRACTION",
     help="Run until test_mse is known to this relative standard error.",
 )
-@click.option("--seed", type=int, default=0, show_default=True)
-@click.option(
-    "--workers",
-    type=int,
-    default=1,
-    show_default=True,
-    help="Processes, one BLAS thread each; the numbers do not depend on it.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--print-toml", is_flag=True, help="Print the problem as TOML and stop.")
+@seed_option
+@workers_option
+@json_option
+@print_toml_option
 def simulate(
     problem_file: str | None,
     models: str,
@@ -48,35 +41,22 @@ def simulate(
     workers: int,
     as_json: bool,
     print_toml: bool,
-    **changes: Any,
+    **options: Any,
 ) -> None:
     """Train the network and its equivalent models; print their errors with standard errors.
 
     The problem comes from PROBLEM.toml, from the options, or both: options win.
     """
-    from onegrad.cli.options import build_problem
-    from onegrad.cli.progress import TrialProgress
+    from onegrad.cli.building import build_problem
+    from onegrad.cli.progress import WorkProgress
     from onegrad.cli.tables import print_table
     from onegrad.verbs.simulation import simulate as run
 
-    problem = build_problem(None if problem_file is None else Path(problem_file), changes)
+    problem = build_problem(problem_file, options)
     if print_toml:
-        from onegrad.describe.toml import printed
-
-        click.echo(printed(problem.model_dump()), nl=False)
+        print_problem(problem)
         return
-    names = models.split(",")
-    with TrialProgress() as progress:
-        errors = run(
-            problem,
-            names,
-            trials=trials,
-            target_stderr=target_stderr,
-            seed=seed,
-            workers=workers,
-            progress=progress.update,
-        )
-    if as_json:
-        click.echo(json.dumps(errors.to_dict(), allow_nan=False))
-    else:
-        print_table(errors)
+    how = {"trials": trials, "target_stderr": target_stderr, "seed": seed, "workers": workers}
+    with WorkProgress("trials") as progress:
+        errors = run(problem, models, progress=progress.update, **how)  # type: ignore[arg-type]
+    show(errors, print_table, as_json=as_json)

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
+from onegrad.cli.common import workers_option
 from onegrad.cli.failures import tell_failures
-
-if TYPE_CHECKING:
-    pass
 
 
 @click.command()
 @click.argument("file", metavar="FILE.toml")
 @click.option("--out", required=True, metavar="DIR", help="Folder that keeps every row.")
-@click.option(
-    "--workers",
-    type=int,
-    default=1,
-    show_default=True,
-    help="Processes, one BLAS thread each; the rows do not depend on it.",
-)
+@workers_option
 @click.option(
     "--dask",
     metavar="ADDRESS|local",
@@ -50,12 +40,12 @@ def sweep(
     if only_plan:
         return
     with SweepProgress(len(plan.missing)) as bar:
-        found = run_plan(
+        results = run_plan(
             plan,
             workers=workers,
             dask=dask,
             progress=lambda p: bar.update(p.done, p.failed),
         )
     click.echo(f"{plan.total} trials are stored in {out}; onegrad results {out} shows them")
-    if tell_failures(found.of(wanted), out):
+    if tell_failures(results.of(wanted), out):
         raise click.exceptions.Exit(1)

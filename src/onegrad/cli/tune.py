@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,15 +9,17 @@ import click
 from onegrad.cli.common import (
     draws_option,
     json_option,
-    read_problem,
     seed_option,
+    show,
     single_samples,
     workers_option,
 )
 from onegrad.cli.options import problem_options
 
 if TYPE_CHECKING:
-    pass
+    from onegrad.verbs.tuning import Tuned
+
+SHOWN = 10
 
 
 @click.command()
@@ -43,39 +44,35 @@ def tune(
     seed: int,
     workers: int,
     as_json: bool,
-    **changes: Any,
+    **options: Any,
 ) -> None:
     """Choose penalty, step size and width by theory; print them with the predicted curve."""
-    from rich.table import Table
-
-    from onegrad.cli.progress import TrialProgress
-    from onegrad.cli.tables import print_rich, with_error
+    from onegrad.cli.building import build_problem
+    from onegrad.cli.progress import WorkProgress
     from onegrad.verbs.tuning import tune as run
 
-    problem = read_problem(problem_file, single_samples(changes))
+    problem = build_problem(problem_file, single_samples(options))
     names = [name.strip() for name in over.split(",") if name.strip()]
-    with TrialProgress("predictions") as progress:
-        found = run(
-            problem,
-            names,
-            budget=budget,
-            draws=draws,
-            seed=seed,
-            workers=workers,
-            progress=progress.update,
-        )
-    if as_json:
-        click.echo(json.dumps(found.to_dict(), allow_nan=False))
-        return
-    chosen = ", ".join(f"{name} = {value:.4g}" for name, value in found.values.items())
+    how: dict[str, Any] = {"draws": draws, "seed": seed, "workers": workers}
+    with WorkProgress("predictions") as progress:
+        tuned = run(problem, names, budget=budget, progress=progress.update, **how)
+    show(tuned, _print, as_json=as_json)
+
+
+def _print(tuned: Tuned) -> None:
+    from rich.table import Table
+
+    from onegrad.cli.tables import print_rich, with_error
+
+    chosen = ", ".join(f"{name} = {value:.4g}" for name, value in tuned.values.items())
     caption = (
-        f"best: {chosen}; predicted test MSE {with_error(found.test_mse, found.stderr)} over "
-        f"{draws} draws, seed {seed}; the ten best of {len(found.curve)} predictions"
+        f"best: {chosen}; predicted test MSE {with_error(tuned.test_mse, tuned.stderr)} over "
+        f"{tuned.draws} draws, seed {tuned.seed}; the ten best of {len(tuned.curve)} predictions"
     )
     table = Table(
         "width", "learning rate", "ridge", "test MSE", caption=caption, caption_justify="left"
     )
-    for row in found.curve.sort_values("test_mse").head(10).itertuples(index=False):
+    for row in tuned.curve.sort_values("test_mse").head(SHOWN).itertuples(index=False):
         table.add_row(
             f"{row.width}", f"{row.learning_rate:.4g}", f"{row.ridge:.2e}", f"{row.test_mse:.5f}"
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import types
 from collections.abc import Iterator
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -55,7 +55,19 @@ def count_fields(model: type[BaseModel]) -> set[str]:
 
 def is_whole(field: FieldInfo) -> bool:
     """Return whether a field holds a whole number."""
-    return int in _plain_types(field.annotation)
+    return int in plain_types(field)
+
+
+def choices(field: FieldInfo) -> list[str]:
+    """Return the words that a field may hold, of all its literals."""
+    literals = [t for t in plain_types(field) if get_origin(t) is Literal]
+    return [word for literal in literals for word in get_args(literal) if isinstance(word, str)]
+
+
+def holds_list(field: FieldInfo, entry: type) -> bool:
+    """Return whether a field may hold a list of such entries."""
+    lists = [t for t in plain_types(field) if get_origin(t) is tuple]
+    return any(get_args(t)[0] is entry for t in lists)
 
 
 def bounds(model: type[BaseModel], name: str) -> Bounds:
@@ -85,8 +97,9 @@ def _rules(field: FieldInfo) -> Iterator[Any]:
             yield part
 
 
-def _plain_types(annotation: Any) -> list[Any]:
-    plain = plain_type(annotation)
+def plain_types(field: FieldInfo) -> list[Any]:
+    """Return the types that a field may hold, without the metadata of their checks."""
+    plain = plain_type(field.annotation)
     union = get_origin(plain) in (Union, types.UnionType)
     return list(get_args(plain)) if union else [plain]
 
