@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from conftest import onegrad_here
+from conftest import onegrad, onegrad_here
 from onegrad import Problem
 
 SMALL = ["--dimension", "40", "--samples", "50", "--width", "30"]
@@ -140,13 +140,26 @@ def test_bad_input_is_one_line_and_exit_code_two(arguments, tmp_path):
 def test_help_and_version_import_nothing_heavy():
     code = (
         "import sys; from onegrad.cli.main import cli; "
-        "cli.main(['simulate', '--help'], standalone_mode=False); "
+        "cli.main(['--help'], standalone_mode=False); "
         "print([m for m in ('numpy', 'scipy', 'pandas', 'pydantic', 'rich') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
-    assert onegrad_here("--version").stdout.startswith("onegrad, version ")
-    assert "simulate" in onegrad_here("--help").stdout
+    assert onegrad("--version").stdout.startswith("onegrad, version ")
+
+
+def test_help_comes_from_the_fields():
+    text = " ".join(onegrad_here("simulate", "--help").stdout.split())
+    assert "--dimension INTEGER Input dimension n. [default: 1000]" in text
+    assert "--strengths NUMBERS|uniform" in text
+    assert "--test exact|sampled" in text
+
+
+def test_a_process_of_its_own_gives_what_this_one_gives():
+    for arguments in (["--strength", "2"], [*SMALL, "--trials", "1", "--json"]):
+        theirs, ours = onegrad("simulate", *arguments), onegrad_here("simulate", *arguments)
+        assert (theirs.returncode, theirs.stdout) == (ours.returncode, ours.stdout)
+        assert theirs.stderr == ours.stderr
 
 
 def test_progress_shows_on_a_terminal_and_never_in_a_pipe():

@@ -104,7 +104,7 @@ def test_a_killed_run_continues_with_the_same_output(tmp_path):
         (["--width", "1000000", "--dimension", "1000000"], "the machine has"),
         (["--state", "nowhere/state.npz"], "its folder cannot be written"),
         (["--seed", "-1"], "seed=-1"),
-        (["--batch", "many"], "not a valid integer"),
+        (["--batch", "many"], "must be a whole number"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(options, message, tmp_path):

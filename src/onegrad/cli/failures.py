@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 SHOWN_FAILURES = 5
 
 
-def tell_failures(found: Results, out: str) -> bool:
+def tell_failures(results: Results, out: str) -> bool:
     """Summarise failed trials on stderr; return whether there are some."""
-    failures = found.failures
+    failures = results.failures
     if failures.empty:
         return False
     click.echo(

@@ -11,5 +11,5 @@ def fetch(data_dir: str | None) -> None:
     """Find Fashion-MNIST on this machine, or download it to the user's cache."""
     from onegrad.data.rows.fashion_mnist import load_fashion_mnist
 
-    found = load_fashion_mnist(data_dir, download=True)
-    click.echo(f"{len(found.images)} images of 10 classes are here; use --data fashion-mnist")
+    data = load_fashion_mnist(data_dir, download=True)
+    click.echo(f"{len(data.images)} images of 10 classes are here; use --data fashion-mnist")

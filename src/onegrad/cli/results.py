@@ -24,8 +24,8 @@ def results(directory: str, csv: str | None, parquet: str | None, metric: str) -
     from onegrad.describe.exceptions import InvalidInput
     from onegrad.running.table import Results
 
-    found = Results.load(directory)
-    frame = found.to_frame()
+    stored = Results.load(directory)
+    frame = stored.to_frame()
     if frame.empty:
         raise InvalidInput(f"results={directory!r}: holds no finished trials; run onegrad sweep")
     if metric not in set(frame["metric"]):
@@ -38,8 +38,8 @@ def results(directory: str, csv: str | None, parquet: str | None, metric: str) -
     if parquet is not None:
         _write("parquet", parquet, lambda path: _to_parquet(frame, path))
     if csv is None and parquet is None:
-        print_results(frame, found.axes, metric=metric)
-    tell_failures(found, directory)
+        print_results(frame, stored.axes, metric=metric)
+    tell_failures(stored, directory)
 
 
 def _to_parquet(frame: pd.DataFrame, path: Path) -> None:

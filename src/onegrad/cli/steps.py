@@ -65,8 +65,9 @@ def _print(result: StepsResult) -> None:
 
     problem, rank = result.problem, result.problem.teacher.rank
     direction = ", ".join(f"{v:.3g}" for v in result.first_direction)
-    found = result.leap_index
-    leap = f"none up to degree {result.leap_degree}" if found is None else str(found)
+    leap = str(result.leap_index)
+    if result.leap_index is None:
+        leap = f"none up to degree {result.leap_degree}"
     shown = Table(
         caption=f"d = {problem.dimension}, p = {problem.width}, N = {problem.batch_size}, "
         f"{problem.activation}; teacher {' | '.join(problem.teacher.links)} "

@@ -20,7 +20,7 @@ from onegrad.figures.steps_study import StepsPanel
 from onegrad.figures.steps_tables import key_numbers, steps_table
 from onegrad.figures.tables import deviations, panel_table
 from onegrad.machine.rates import Rates, measure_rates
-from onegrad.running.driver import Progress, run_plan
+from onegrad.running.driver import Done, run_plan
 from onegrad.running.jobs import versions
 from onegrad.running.plan import Plan, plan_sweeps
 from onegrad.running.sweeps import Sweep
@@ -91,7 +91,7 @@ def reproduce(
     task: Reproduction,
     *,
     workers: int = 1,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Callable[[Done], None] | None = None,
 ) -> Path:
     """Return the path of the report after running what is missing and drawing every panel."""
     found: dict[Panel, Results] = {}
@@ -102,7 +102,7 @@ def reproduce(
     run_steps(
         task.steps,
         workers=workers,
-        progress=lambda more: progress(Progress(done + more, goal, 0)) if progress else None,
+        progress=lambda more: progress(Done(done + more, goal, 0)) if progress else None,
     )
     failed = sum(len(mine.contents.failed) for mine in found.values())
     if failed:

@@ -55,9 +55,9 @@ def measure_rates(size: int = 384) -> Rates:
 
 def _best(run: Callable[[], object], repeats: int = 6) -> float:
     """Return the shortest of a few timings."""
-    found = []
+    timings = []
     for _ in range(repeats):
         start = time.perf_counter()
         run()
-        found.append(time.perf_counter() - start)
-    return min(found)
+        timings.append(time.perf_counter() - start)
+    return min(timings)

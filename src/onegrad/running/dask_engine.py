@@ -12,8 +12,9 @@ from typing import Any
 
 from onegrad.describe.exceptions import Failure, InvalidInput
 from onegrad.describe.registry import snapshot
-from onegrad.running.engines import Engine, interrupts_ignored, lost_report
-from onegrad.running.jobs import Report, Task, run_in_worker
+from onegrad.machine.pool import interrupts_ignored
+from onegrad.running.engines import Engine, lost_outcome
+from onegrad.running.jobs import Outcome, Task, run_in_worker
 from onegrad.training.streams import NUMERICS
 
 CONNECT_SECONDS = 10
@@ -38,7 +39,7 @@ def dask_engine(address: str, *, workers: int, needed: float) -> Engine:
             f"dask={address!r}: needs the package distributed; pip install 'onegrad[dask]'"
         ) from None
 
-    # Its loggers print tracebacks of what we report in one line.
+    # Its loggers print tracebacks of what we outcome in one line.
     for name in list(logging.root.manager.loggerDict):
         if name.split(".")[0] == "distributed":
             logging.getLogger(name).setLevel(logging.CRITICAL)
@@ -49,9 +50,9 @@ def dask_engine(address: str, *, workers: int, needed: float) -> Engine:
         client.close()
         raise
 
-    def run(tasks: list[Task]) -> Iterator[Report]:
+    def run(tasks: list[Task]) -> Iterator[Outcome]:
         with client:
-            yield from _reports(distributed, client, tasks)
+            yield from _outcomes(distributed, client, tasks)
 
     return run
 
@@ -87,35 +88,35 @@ def _check_memory(client: Any, address: str, needed: float) -> None:
         warnings.warn(f"dask={address}: has no workers yet; waiting for them", stacklevel=2)
 
 
-def _reports(distributed: Any, client: Any, tasks: list[Task]) -> Iterator[Report]:
+def _outcomes(distributed: Any, client: Any, tasks: list[Task]) -> Iterator[Outcome]:
     known = snapshot()
     waiting = deque(tasks)
     suspects: deque[Task] = deque()  # were on a worker that died; each is tried alone
-    held: dict[Any, Task] = {}
+    in_flight: dict[Any, Task] = {}
     completed = distributed.as_completed(loop=client.loop)
 
     def submit(task: Task) -> None:
         future = client.submit(run_in_worker, task.jobs, known, numerics=NUMERICS, pure=False)
-        held[future] = task
+        in_flight[future] = task
         completed.add(future)
 
     def fill() -> None:
         threads = sum(client.nthreads().values())
-        while waiting and len(held) < max(IN_FLIGHT_PER_THREAD * threads, 2):
+        while waiting and len(in_flight) < max(IN_FLIGHT_PER_THREAD * threads, 2):
             submit(waiting.popleft())
-        if suspects and not held:
+        if suspects and not in_flight:
             submit(suspects.popleft())
 
     fill()
-    while held:
+    while in_flight:
         _wait_for_one(client, completed)
         future = next(completed)
-        task = held.pop(future)
-        report = _report(distributed, future, task, waiting, suspects)
+        task = in_flight.pop(future)
+        outcome = _outcome(distributed, future, task, waiting, suspects)
         future.release()
         fill()
-        if report is not None:
-            yield report
+        if outcome is not None:
+            yield outcome
 
 
 def _wait_for_one(client: Any, completed: Any) -> None:
@@ -139,24 +140,24 @@ def _wait_for_one(client: Any, completed: Any) -> None:
                 )
 
 
-def _report(
+def _outcome(
     distributed: Any, future: Any, task: Task, waiting: deque[Task], suspects: deque[Task]
-) -> Report | None:
+) -> Outcome | None:
     """Return what the task brought; None when it goes back into a queue."""
     if future.status == "finished":
         try:
-            report: Report = future.result()
+            outcome: Outcome = future.result()
         except (OSError, TimeoutError, distributed.client.FutureCancelledError):
             waiting.append(task)  # its worker was lost between the end and the fetch
             return None
-        return report
+        return outcome
     error = future.exception() if future.status == "error" else None
     if isinstance(error, distributed.KilledWorker):
         # The scheduler blames everything that was on a worker when it died. Only a job that does
         # it again with nothing else in flight is to blame.
         if task.deaths:
             task.deaths += DEATHS_ALLOWED
-            return lost_report(task)
+            return lost_outcome(task)
         task.deaths = DEATHS_ALLOWED
         suspects.extend(task.alone())
         return None

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from onegrad.describe.digests import digest
-from onegrad.running.engines import Engine, in_this_process, local_processes
+from onegrad.running.engines import Engine, in_this_process, worker_processes
 from onegrad.running.jobs import Task, registered_marks, stored_key
 from onegrad.running.plan import Plan, check_plan, make_tasks, plan_sweep
 from onegrad.running.store import Writer
@@ -25,8 +25,8 @@ class SweepInterrupted(KeyboardInterrupt):
 
 
 @dataclass(frozen=True)
-class Progress:
-    """How far the run is: trials done in this run, trials to do, failed ones among the done."""
+class Done:
+    """How far a run is: trials done in this run, trials to do, failed ones among the done."""
 
     done: int
     goal: int
@@ -40,7 +40,7 @@ def run_sweep(
     workers: int = 1,
     dask: str | None = None,
     retry_failed: bool = False,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Callable[[Done], None] | None = None,
 ) -> Results:
     """Return all results in the folder after running what the sweep misses there.
 
@@ -60,7 +60,7 @@ def run_plan(
     *,
     workers: int = 1,
     dask: str | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Callable[[Done], None] | None = None,
 ) -> Results:
     """Return all results in the folder after running what the plan misses."""
     if dask is None:
@@ -68,8 +68,8 @@ def run_plan(
     engine = _engine(plan, workers, dask)  # a cluster that does not answer leaves nothing behind
     with Writer(plan.directory) as writer:
         _keep_sweeps(plan)
-        held = {digest(setting) for setting in plan.contents.settings}
-        new = [s for s in _setting_records(plan) if digest(s) not in held]
+        stored = {digest(setting) for setting in plan.contents.settings}
+        new = [s for s in _setting_records(plan) if digest(s) not in stored]
         if new:
             writer.append(new)
         if plan.missing:
@@ -82,18 +82,18 @@ def _run(
     writer: Writer,
     engine: Engine,
     tasks: list[Task],
-    progress: Callable[[Progress], None] | None,
+    progress: Callable[[Done], None] | None,
 ) -> None:
-    state = Progress(0, len(plan.missing), 0)
+    state = Done(0, len(plan.missing), 0)
     said: set[str] = set()
-    reports = engine(tasks)
+    outcomes = engine(tasks)
     try:
-        with closing(reports):  # type: ignore[type-var]
-            for report in reports:
-                writer.append(report.rows)
-                done, failed = state.done + report.jobs, state.failed + report.failed
-                state = Progress(done, state.goal, failed)
-                for note in report.notes:
+        with closing(outcomes):  # type: ignore[type-var]
+            for outcome in outcomes:
+                writer.append(outcome.rows)
+                done, failed = state.done + outcome.jobs, state.failed + outcome.failed
+                state = Done(done, state.goal, failed)
+                for note in outcome.notes:
                     kind = re.sub(r"\d[\d.e+-]*", "#", note)  # one of a kind, whatever its numbers
                     if kind not in said:
                         said.add(kind)
@@ -112,7 +112,7 @@ def _engine(plan: Plan, workers: int, dask: str | None) -> Engine:
         from onegrad.running.dask_engine import dask_engine
 
         return dask_engine(dask, workers=workers, needed=plan.bytes)
-    return in_this_process if workers == 1 else local_processes(workers)
+    return in_this_process if workers == 1 else worker_processes(workers)
 
 
 def _setting_records(plan: Plan) -> list[dict[str, Any]]:

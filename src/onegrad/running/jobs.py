@@ -79,7 +79,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Report:
+class Outcome:
     """What a task brought: rows of so many jobs, and warnings for the driver to show once."""
 
     rows: list[dict[str, Any]]
@@ -92,7 +92,7 @@ class OtherNumerics(RuntimeError):
     """A worker has another version of the numerics than the driver."""
 
 
-def run_task(jobs: Sequence[Job], known: Snapshot, *, numerics: int = NUMERICS) -> Report:
+def run_task(jobs: Sequence[Job], known: Snapshot, *, numerics: int = NUMERICS) -> Outcome:
     """Return the rows of the jobs; a job that raises gives rows with its error."""
     if numerics != NUMERICS:
         raise OtherNumerics(
@@ -104,14 +104,14 @@ def run_task(jobs: Sequence[Job], known: Snapshot, *, numerics: int = NUMERICS) 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for job in jobs:
-            mine = _rows(job, shared)
-            failed += any(row["status"] == "failed" for row in mine)
-            rows += mine
+            job_rows = _rows(job, shared)
+            failed += any(row["status"] == "failed" for row in job_rows)
+            rows += job_rows
     notes = list(dict.fromkeys(str(w.message) for w in caught))
-    return Report(rows, len(jobs), failed, notes)
+    return Outcome(rows, len(jobs), failed, notes)
 
 
-def run_in_worker(jobs: Sequence[Job], known: Snapshot, *, numerics: int = NUMERICS) -> Report:
+def run_in_worker(jobs: Sequence[Job], known: Snapshot, *, numerics: int = NUMERICS) -> Outcome:
     """Return the rows in a process that is a worker: one BLAS thread from now on."""
     threadpool_limits(limits=1)
     return run_task(jobs, known, numerics=numerics)
@@ -190,9 +190,9 @@ def versions() -> dict[str, str]:
 @functools.cache
 def blas_kernel() -> str:
     """Return library, version and kernel of BLAS in this process."""
-    found = {
+    libraries = {
         f"{info['internal_api']} {info['version']} {info.get('architecture', '')}".strip()
         for info in threadpool_info()
         if info["user_api"] == "blas"
     }
-    return ", ".join(sorted(found))
+    return ", ".join(sorted(libraries))

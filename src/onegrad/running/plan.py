@@ -137,14 +137,14 @@ def make_tasks(plan: Plan, workers: int) -> list[Task]:
         plan.missing, key=lambda job: (job.trial, job.verb, *places[job.problem.digest])
     )
     tasks: list[Task] = []
-    held = 0.0
+    length = 0.0
     for job in ordered:
         cost = seconds(job.problem, job.models, plan.rates, verb=job.verb)
-        if not tasks or held + cost > longest:
+        if not tasks or length + cost > longest:
             tasks.append(Task([]))
-            held = 0.0
+            length = 0.0
         tasks[-1].jobs.append(job)
-        held += cost
+        length += cost
     return tasks
 
 

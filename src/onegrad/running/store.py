@@ -71,10 +71,10 @@ class Contents:
 
     def add(self, row: dict[str, Any]) -> None:
         """Keep the row unless a finished one of the same key is held."""
-        held = self.rows.get(row["key"])
-        if held is None or held["status"] == "failed":
+        earlier = self.rows.get(row["key"])
+        if earlier is None or earlier["status"] == "failed":
             self.rows[row["key"]] = row
-        elif row["status"] == "ok" and canonical(_explicit(held["metrics"])) != canonical(
+        elif row["status"] == "ok" and canonical(_explicit(earlier["metrics"])) != canonical(
             _explicit(row["metrics"])
         ):
             self.conflicts.append(row["key"])

@@ -16,6 +16,7 @@ import pandas as pd
 from onegrad.describe.checks import shown
 from onegrad.describe.digests import digest
 from onegrad.describe.exceptions import InvalidInput
+from onegrad.describe.paths import at, leaves
 from onegrad.running.store import Contents, read
 from onegrad.running.sweeps import Sweep
 from onegrad.verbs.errors import paired_gap
@@ -76,21 +77,21 @@ class Results:
         `ridge` is a column of its own.
         """
         settings = self.contents.settings
-        found = [n for s in settings for n in s["coordinates"] if n != "ridge"]
-        axes = list(dict.fromkeys(found))
+        varied = [n for s in settings for n in s["coordinates"] if n != "ridge"]
+        axes = list(dict.fromkeys(varied))
         alike: dict[tuple[Any, ...], list[dict[str, Any]]] = defaultdict(list)
         for setting in settings:
             alike[tuple(_coordinate(setting, axis) for axis in axes)].append(setting)
         for group in alike.values():
             if len({s["problem"] for s in group}) > 1:
-                leaves = [_leaves(s["fields"]) for s in group]
-                paths = dict.fromkeys(path for one in leaves for path in one)
+                values = [leaves(s["fields"]) for s in group]
+                paths = dict.fromkeys(path for setting in values for path in setting)
                 axes += [
                     path
                     for path in paths
                     if path.split(".")[0] != "ridge"
                     and path not in axes
-                    and len({repr(one.get(path)) for one in leaves}) > 1
+                    and len({repr(setting.get(path)) for setting in values}) > 1
                 ]
         return axes
 
@@ -110,7 +111,7 @@ class Results:
                 for verb, method in (("simulate", None), ("predict", setting["method"])):
                     record = {**setting, "verb": verb}
                     if verb == "simulate":
-                        record["problem"] = _trained(setting)
+                        record["problem"] = _training_problem(setting)
                     group = _group(record, model["key"], method)
                     mark = (group, model["name"], setting["problem"])
                     if mark in done:
@@ -128,13 +129,15 @@ class Results:
         """Return mean, standard error and count per setting × verb × model × ridge × metric."""
         keys = [*self.axes, *_RESULT_COLUMNS]
         grouped = self.trials.groupby(keys, sort=False, dropna=False)["value"]
-        found = grouped.agg(["mean", "sem", "count"]).reset_index()
-        return found.rename(columns={"sem": "stderr"})
+        summary = grouped.agg(["mean", "sem", "count"]).reset_index()
+        return summary.rename(columns={"sem": "stderr"})
 
     @property
     def failures(self) -> pd.DataFrame:
         """One line per failed trial and model, with the error and its traceback."""
-        known = {mark: s for s in self.contents.settings for mark in (_trained(s), s["problem"])}
+        known = {
+            mark: s for s in self.contents.settings for mark in (_training_problem(s), s["problem"])
+        }
         lines = []
         for row in self.contents.failed:
             setting = known.get(row["problem"])
@@ -147,10 +150,10 @@ class Results:
     def of(self, sweep: Sweep) -> Results:
         """Return the results of one of the folder's sweeps alone."""
         mark = sweep.digest
-        mine = [s for s in self.contents.settings if s["sweep"] == mark]
-        known = {mark for s in mine for mark in (s["problem"], _trained(s))}
+        settings = [s for s in self.contents.settings if s["sweep"] == mark]
+        known = {mark for s in settings for mark in (s["problem"], _training_problem(s))}
         rows = {k: r for k, r in self.contents.rows.items() if r["problem"] in known}
-        return Results(self.directory, Contents(mine, rows))
+        return Results(self.directory, Contents(settings, rows))
 
     def gaps(self, metric: str = "test_mse") -> pd.DataFrame:
         """Return each model's gap to the network of the same verb, paired over trials."""
@@ -158,8 +161,8 @@ class Results:
 
     def theory_gaps(self, metric: str = "test_mse") -> pd.DataFrame:
         """Return the gap of prediction to simulation for each model, paired over common trials."""
-        mine = self._of_metric(metric)
-        named = mine.assign(method=mine["method"].fillna("simulate"))
+        trials = self._of_metric(metric)
+        named = trials.assign(method=trials["method"].fillna("simulate"))
         return self._paired(named, "method", "simulate", ["model"])
 
     def _of_metric(self, metric: str) -> pd.DataFrame:
@@ -169,12 +172,12 @@ class Results:
         return self.trials[self.trials["metric"] == metric]
 
     def _paired(
-        self, mine: pd.DataFrame, over: str, reference: str, others: list[str]
+        self, trials: pd.DataFrame, over: str, reference: str, others: list[str]
     ) -> pd.DataFrame:
         """Return gaps between values of the column `over` and its value `reference`."""
         keys = [*self.axes, "setting", *others, "seed", "ridge"]
         lines = []
-        for where, group in mine.groupby(keys, sort=False, dropna=False):
+        for where, group in trials.groupby(keys, sort=False, dropna=False):
             table = group.pivot(index="trial", columns=over, values="value")
             if reference not in table:
                 continue
@@ -219,7 +222,7 @@ def _group(record: dict[str, Any], model: str, method: str | None) -> tuple[Any,
     return (*same, model, method, functions)
 
 
-def _trained(setting: dict[str, Any]) -> str:
+def _training_problem(setting: dict[str, Any]) -> str:
     """Return the digest of the problem as its networks were trained on."""
     return str(setting.get("training_problem", setting["problem"]))
 
@@ -243,33 +246,8 @@ def _coordinate(setting: dict[str, Any], axis: str) -> Any:
     """Return the setting's place on an axis, from its problem where its own sweep had none."""
     if axis in setting["coordinates"]:
         return setting["coordinates"][axis]
-    value = _at(setting["fields"], axis.split("."))
+    value = at(setting["fields"], axis)
     return value if np.isscalar(value) or value is None else json.dumps(value)
-
-
-def _at(value: Any, path: list[str]) -> Any:
-    """Return what stands at a path, None where nothing does; for * what all entries agree on."""
-    if not path:
-        return value
-    name, *rest = path
-    if isinstance(value, list) and name == "*":
-        found = [_at(entry, rest) for entry in value]
-        return found[0] if found and all(one == found[0] for one in found) else found
-    if isinstance(value, list):
-        within = name.isdigit() and int(name) < len(value)
-        return _at(value[int(name)], rest) if within else None
-    return _at(value[name], rest) if isinstance(value, dict) and name in value else None
-
-
-def _leaves(value: Any, path: str = "") -> dict[str, Any]:
-    """Return every single value of nested fields by its dotted path."""
-    if not isinstance(value, dict | list):
-        return {path: value}
-    items = value.items() if isinstance(value, dict) else enumerate(value)
-    found: dict[str, Any] = {}
-    for name, inner in items:
-        found |= _leaves(inner, f"{path}.{name}" if path else str(name))
-    return found
 
 
 def _identity(setting: dict[str, Any]) -> str:
@@ -278,9 +256,11 @@ def _identity(setting: dict[str, Any]) -> str:
     return digest(marks)[:_SHORT]
 
 
-def _together(frame: pd.DataFrame, one: str, other: str) -> bool:
+def _together(frame: pd.DataFrame, axis: str, other: str) -> bool:
     """Return whether each value on one axis goes with one value on the other, and back."""
-    pairs = frame[[one, other]].drop_duplicates()
+    pairs = frame[[axis, other]].drop_duplicates()
     return (
-        len(pairs) > 1 and not pairs[one].duplicated().any() and not pairs[other].duplicated().any()
+        len(pairs) > 1
+        and not pairs[axis].duplicated().any()
+        and not pairs[other].duplicated().any()
     )

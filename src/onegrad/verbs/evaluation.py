@@ -52,10 +52,10 @@ def sampled_errors(
     for batch in instance.test_blocks():
         component, _ = next(batch.components())
         preactivations = batch.inputs @ first_layer.T
-        for key, one in maps.items():
-            basis = one.basis(component)
+        for key, feature_map in maps.items():
+            basis = feature_map.basis(component)
             coordinates = None if basis is None else batch.inputs @ basis
-            mean, variance = one.predictions(
+            mean, variance = feature_map.predictions(
                 preactivations, coordinates, component, fits[key].weights
             )
             error = batch.labels[:, None] - mean

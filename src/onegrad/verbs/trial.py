@@ -89,12 +89,12 @@ def fit_models(
     """Return every model's readout from one product of inputs and first layer."""
     preactivations = batch.inputs @ first_layer.T
     fits = {}
-    for key, one in maps.items():
+    for key, feature_map in maps.items():
         drawn = instance.streams.generator(Stream.MODEL_NOISE, key)
         rng: Normals = drawn
         if shared is not None:
             rng = shared.replayed(drawn, key, instance.streams.key(Stream.MODEL_NOISE))
-        phi = features(one, batch, preactivations, rng)
+        phi = features(feature_map, batch, preactivations, rng)
         fits[key] = fit_readout(phi, batch.labels, ridge=instance.problem.ridges)
         del phi  # before the next model's are made
     return fits
