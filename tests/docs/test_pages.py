@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 import onegrad
+from onegrad import Problem
+from onegrad.describe.schema import field_table
 
 SOURCE = Path(onegrad.__file__).parent
 DOCS = Path(__file__).parents[2] / "docs"
@@ -44,3 +46,8 @@ def test_paths_and_links_of_a_page_exist(page):
         assert (SOURCE / file).is_file() or (DOCS.parent / file).is_file(), file
     for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
         assert (DOCS / target).exists(), target
+
+
+def test_the_table_of_fields_is_that_of_the_problem():
+    text = (DOCS / "problems.md").read_text("utf-8")
+    assert text.partition("<!-- fields of Problem -->")[2].strip() == field_table(Problem)

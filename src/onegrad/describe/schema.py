@@ -10,6 +10,8 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from onegrad.describe.checks import LARGEST_COUNT
+
 Bounds = tuple[float | None, float | None, bool, bool]
 
 
@@ -60,8 +62,12 @@ def is_whole(field: FieldInfo) -> bool:
 
 def choices(field: FieldInfo) -> list[str]:
     """Return the words that a field may hold, of all its literals."""
-    literals = [t for t in plain_types(field) if get_origin(t) is Literal]
+    literals = [t for t in plain_types(field) if _is_literal(t)]
     return [word for literal in literals for word in get_args(literal) if isinstance(word, str)]
+
+
+def _is_literal(kind: Any) -> bool:
+    return get_origin(kind) is Literal
 
 
 def holds_list(field: FieldInfo, entry: type) -> bool:
@@ -72,15 +78,19 @@ def holds_list(field: FieldInfo, entry: type) -> bool:
 
 def bounds(model: type[BaseModel], name: str) -> Bounds:
     """Return (lowest, highest, whether the lowest is left out, whether numbers are whole)."""
-    field = model.model_fields[name]
+    return _bounds(model.model_fields[name])
+
+
+def _bounds(field: FieldInfo) -> Bounds:
     low = high = None
     open_low = False
     for rule in _rules(field):
         for attribute in ("ge", "gt"):
             if getattr(rule, attribute, None) is not None:
                 low, open_low = getattr(rule, attribute), attribute == "gt"
-        if getattr(rule, "le", None) is not None:
-            high = rule.le
+        limit = getattr(rule, "le", None)
+        if limit is not None:
+            high = limit if high is None else min(high, limit)
     return low, high, open_low, is_whole(field)
 
 
@@ -144,3 +154,38 @@ class Shown(str):
 
     def __repr__(self) -> str:
         return str(self)
+
+
+def field_table(model: type[BaseModel]) -> str:
+    """Return the fields of a description as a Markdown table: path, what it holds, default."""
+    lines = ["| field | holds | default | |", "|---|---|---|---|"]
+    seen = set()
+    for path, field in nested_fields(model):
+        nested = any(True for _ in nested_models(field.annotation, field.metadata))
+        if nested or path.endswith("kind") or path in seen:
+            continue
+        seen.add(path)
+        default = "" if field.default is None else f"`{field.default}`"
+        lines.append(f"| `{path}` | {_held(field)} | {default} | {field.description} |")
+    return "\n".join(lines)
+
+
+def _held(field: FieldInfo) -> str:
+    """Return what a field may hold, in words: numbers with their bounds, words, lists."""
+    words = [f"`{word}`" for t in plain_types(field) for word in get_args(t) if _is_literal(t)]
+    low, high, open_low, whole = _bounds(field)
+    types = plain_types(field)
+    if whole or float in types:
+        kind = "whole number" if whole else "number"
+        lower = "" if low is None else f" {'>' if open_low else '≥'} {low:g}"
+        upper = "" if high in (None, LARGEST_COUNT) else f"{',' if lower else ''} ≤ {high:g}"
+        words.append(kind + lower + upper)
+    if holds_list(field, float):
+        words.append("list of numbers")
+    if any(getattr(t, "__name__", "") == "Array" for t in types):
+        words.append("array")
+    if bool in types:
+        words.append("true or false")
+    if str in types or holds_list(field, str):
+        words.append("text")
+    return " or ".join(words) or "list"
