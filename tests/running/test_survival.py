@@ -35,6 +35,11 @@ def rows_of(directory):
     return {row["key"]: row for row in rows}, len(rows)
 
 
+def size_of(directory):
+    """Return the bytes of all stored rows."""
+    return sum(path.stat().st_size for path in Path(directory).glob("rows-*"))
+
+
 def two_hundred(tmp_path):
     sweep = Sweep(
         problem=small(),
@@ -64,17 +69,55 @@ def wait_for_rows(process, out, count):
         time.sleep(0.01)
 
 
-def test_ten_kills_lose_nothing_and_compute_nothing_twice(tmp_path):
+# Imports everything once, then runs each command that it reads in a copy of itself.
+FORKS = """
+import json, os, sys
+import onegrad.running.driver, onegrad.cli.progress, onegrad.cli.tables
+for line in sys.stdin:
+    child = os.fork()
+    if child == 0:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1), os.dup2(nowhere, 2)
+        os._exit(run_command(json.loads(line)))
+    print(child, flush=True)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+
+
+@pytest.fixture
+def forks():
+    """Yield a function that starts a command quickly, and one that tells how it ended."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", FORKS],
+        env=QUICK_ENVIRONMENT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+    def start_command(*arguments):
+        process.stdin.write(json.dumps(arguments) + "\n")
+        process.stdin.flush()
+        return int(process.stdout.readline())
+
+    yield start_command, lambda: int(process.stdout.readline())
+    process.kill()
+    process.communicate()
+
+
+def test_ten_kills_lose_nothing_and_compute_nothing_twice(tmp_path, forks):
+    start_command, exit_code = forks
     sweep = two_hundred(tmp_path)
-    out, kills = tmp_path / "killed", 0
-    while kills < 10:
-        held = rows_of(out)[1]
-        process = start(tmp_path, out, "--workers", str(1 + kills % 2))
-        wait_for_rows(process, out, held + 5)
-        process.send_signal(signal.SIGKILL)
-        assert process.wait() == -signal.SIGKILL, process.stderr.read()
-        process.communicate()
-        kills += 1
+    out = tmp_path / "killed"
+    for kill in range(10):
+        before, deadline = size_of(out), time.monotonic() + 60
+        workers = "2" if kill in (3, 7) else "1"
+        where = ["--out", str(out), "--workers", workers]
+        driver = start_command("sweep", str(tmp_path / "sweep.toml"), *where)
+        while size_of(out) == before and time.monotonic() < deadline:
+            time.sleep(0.001)
+        os.kill(driver, signal.SIGKILL)
+        assert exit_code() == -signal.SIGKILL
     assert rows_of(out)[1] < 200
     process = start(tmp_path, out)
     assert process.wait(timeout=120) == 0, process.stderr.read()
@@ -93,12 +136,12 @@ def test_rows_do_not_depend_on_the_number_of_workers(tmp_path):
         verbs="simulate,predict",
         trials=4,
     )
-    found = []
+    rows = []
     for workers in (1, 2, 4):
         run_sweep(sweep, tmp_path / str(workers), workers=workers)
-        found.append(rows_of(tmp_path / str(workers))[0])
-    assert len(found[0]) == 4 * (4 * 4 + 3 * 4)
-    assert found[0] == found[1] == found[2]
+        rows.append(rows_of(tmp_path / str(workers))[0])
+    assert len(rows[0]) == 4 * (4 * 4 + 3 * 4)
+    assert rows[0] == rows[1] == rows[2]
 
 
 def test_a_killed_worker_is_replaced_and_its_trial_retried(tmp_path):
@@ -205,8 +248,8 @@ def test_ctrl_c_stops_cleanly_and_says_how_to_continue(tmp_path):
     assert process.returncode == 130
     assert "of 200 trials are stored; start the same command again to continue" in errors
     assert "Traceback" not in errors
-    held, lines = rows_of(tmp_path / "out")
-    assert len(held) == lines
+    stored, lines = rows_of(tmp_path / "out")
+    assert len(stored) == lines
     assert not read(tmp_path / "out").torn
 
 
