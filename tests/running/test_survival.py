@@ -35,11 +35,6 @@ def rows_of(directory):
     return {row["key"]: row for row in rows}, len(rows)
 
 
-def size_of(directory):
-    """Return the bytes of all stored rows."""
-    return sum(path.stat().st_size for path in Path(directory).glob("rows-*"))
-
-
 def two_hundred(tmp_path):
     sweep = Sweep(
         problem=small(),
@@ -69,63 +64,55 @@ def wait_for_rows(process, out, count):
         time.sleep(0.01)
 
 
-# Imports everything once, then runs each command that it reads in a copy of itself.
-FORKS = """
-import json, os, sys
-import onegrad.running.driver, onegrad.cli.progress, onegrad.cli.tables
-for line in sys.stdin:
+# Runs the command in copies of itself, each of which kills itself before or after the n-th write.
+KILLED_DRIVERS = """
+import json, os, signal, sys
+import onegrad.cli.progress, onegrad.cli.tables
+from onegrad.cli.main import run_command
+from onegrad.running.store import Writer
+
+def run(arguments, writes, before):
+    append, count = Writer.append, 0
+    def killed(self, records):
+        nonlocal count
+        count += 1
+        if count == writes and before:
+            os.kill(os.getpid(), signal.SIGKILL)
+        append(self, records)
+        if count == writes:
+            os.kill(os.getpid(), signal.SIGKILL)
+    Writer.append = killed
+    os._exit(run_command(arguments))
+
+for arguments, writes, before in json.loads(sys.argv[1]):
     child = os.fork()
     if child == 0:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, 1), os.dup2(nowhere, 2)
-        os._exit(run_command(json.loads(line)))
-    print(child, flush=True)
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+        run(arguments, writes, before)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
 
 
-@pytest.fixture
-def forks():
-    """Yield a function that starts a command quickly, and one that tells how it ended."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", FORKS],
-        env=QUICK_ENVIRONMENT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-
-    def start_command(*arguments):
-        process.stdin.write(json.dumps(arguments) + "\n")
-        process.stdin.flush()
-        return int(process.stdout.readline())
-
-    yield start_command, lambda: int(process.stdout.readline())
-    process.kill()
-    process.communicate()
-
-
-def test_ten_kills_lose_nothing_and_compute_nothing_twice(tmp_path, forks):
-    start_command, exit_code = forks
+def test_ten_kills_lose_nothing_and_compute_nothing_twice(tmp_path):
     sweep = two_hundred(tmp_path)
     out = tmp_path / "killed"
+    plans = []
     for kill in range(10):
-        before, deadline = size_of(out), time.monotonic() + 60
-        workers = "2" if kill in (3, 7) else "1"
-        where = ["--out", str(out), "--workers", workers]
-        driver = start_command("sweep", str(tmp_path / "sweep.toml"), *where)
-        while size_of(out) == before and time.monotonic() < deadline:
-            time.sleep(0.001)
-        os.kill(driver, signal.SIGKILL)
-        assert exit_code() == -signal.SIGKILL
-    assert rows_of(out)[1] < 200
-    process = start(tmp_path, out)
-    assert process.wait(timeout=120) == 0, process.stderr.read()
-    process.communicate()
+        where = ["--out", str(out), "--workers", "2" if kill in (3, 7) else "1"]
+        plans.append((["sweep", str(tmp_path / "sweep.toml"), *where], 2, kill % 3 == 0))
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED_DRIVERS, json.dumps(plans)],
+        env=QUICK_ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert killed.stdout.split() == [str(-signal.SIGKILL)] * 10, killed.stderr
+    assert 0 < rows_of(out)[1] < 200
+    run_sweep(sweep, out)
     run_sweep(sweep, tmp_path / "whole", workers=2)
-    killed, lines = rows_of(out)
-    assert lines == len(killed) == 200
-    assert killed == rows_of(tmp_path / "whole")[0]
+    rows, lines = rows_of(out)
+    assert lines == len(rows) == 200
+    assert rows == rows_of(tmp_path / "whole")[0]
 
 
 def test_rows_do_not_depend_on_the_number_of_workers(tmp_path):
