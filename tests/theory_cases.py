@@ -36,7 +36,7 @@ def paired(problem, names, *, seed, redraws):
         fits = fit_models(other, other.training_batch(), first, maps)
         tests = sampled_errors(other, first, maps, fits)
         simulated.append([[tests[m.key]["test_mse"][0], fits[m.key].train_mse[0]] for m in models])
-    found = [
+    errors = [
         ridge_errors(
             model_spectra([m], instance, layers, first)[m.key],
             samples=np.array([problem.samples]),
@@ -44,7 +44,7 @@ def paired(problem, names, *, seed, redraws):
         )
         for m in models
     ]
-    predicted = np.array([[f.test_mse[0, 0], f.train_mse[0, 0]] for f in found])
+    predicted = np.array([[f.test_mse[0, 0], f.train_mse[0, 0]] for f in errors])
     return np.array(simulated), predicted
 
 

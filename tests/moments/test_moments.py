@@ -64,21 +64,26 @@ def test_exact_error_equals_the_dense_definition(activation, task, source, rich_
     weights = rng.standard_normal((70, 2))
     maps = [m.feature_map(instance, layers, first) for m in models]
     exact = exact_test_mse(
-        instance.mixture, instance.teacher, first, models=[(one, weights) for one in maps]
+        instance.mixture,
+        instance.teacher,
+        first,
+        models=[(feature_map, weights) for feature_map in maps],
     )
-    for one, values in zip(maps, exact, strict=True):
+    for feature_map, values in zip(maps, exact, strict=True):
         for column in range(2):
-            dense = dense_test_mse(instance, first, one, weights[:, column])
+            dense = dense_test_mse(instance, first, feature_map, weights[:, column])
             assert values[column] == pytest.approx(dense, rel=1e-6)
 
 
 def test_blocks_of_neurons_add_up_for_widths_beyond_one_tile(rng):
     problem = small(network__width=1300, network__activation="tanh")
     instance, layers, first = trained(problem)
-    one = resolve_models(problem, ["network"])[0].feature_map(instance, layers, first)
+    feature_map = resolve_models(problem, ["network"])[0].feature_map(instance, layers, first)
     weights = rng.standard_normal((1300, 1))
-    exact = exact_test_mse(instance.mixture, instance.teacher, first, models=[(one, weights)])[0]
-    dense = dense_test_mse(instance, first, one, weights[:, 0])
+    exact = exact_test_mse(
+        instance.mixture, instance.teacher, first, models=[(feature_map, weights)]
+    )[0]
+    dense = dense_test_mse(instance, first, feature_map, weights[:, 0])
     assert exact[0] == pytest.approx(dense, rel=1e-6)
 
 
@@ -88,15 +93,15 @@ def test_closed_pair_forms_serve_almost_parallel_neurons(activation, rng):
     instance, layers, first = trained(problem)
     first = first.copy()
     first[1] = first[0] * 1.3  # correlation 1: the series alone would not converge
-    one = resolve_models(problem, ["network"])[0].feature_map(instance, layers, first)
+    feature_map = resolve_models(problem, ["network"])[0].feature_map(instance, layers, first)
     weights = rng.standard_normal((30, 1))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        exact = exact_test_mse(instance.mixture, instance.teacher, first, models=[(one, weights)])[
-            0
-        ]
+        exact = exact_test_mse(
+            instance.mixture, instance.teacher, first, models=[(feature_map, weights)]
+        )[0]
     dense = dense_test_mse(
-        instance, first, one, weights[:, 0], orders=2000 if activation == "relu" else 400
+        instance, first, feature_map, weights[:, 0], orders=2000 if activation == "relu" else 400
     )
     assert exact[0] == pytest.approx(dense, rel=1e-4 if activation == "relu" else 1e-6)
 
@@ -107,13 +112,13 @@ def test_a_series_cut_short_warns(rng):
     first = first.copy()
     first[1] = first[0] * 20
     first[0] *= 20
-    one = resolve_models(problem, ["network"])[0].feature_map(instance, layers, first)
+    feature_map = resolve_models(problem, ["network"])[0].feature_map(instance, layers, first)
     with pytest.warns(UserWarning, match="almost parallel"):
         exact_test_mse(
             instance.mixture,
             instance.teacher,
             first,
-            models=[(one, rng.standard_normal((30, 1)))],
+            models=[(feature_map, rng.standard_normal((30, 1)))],
         )
 
 
@@ -161,9 +166,9 @@ def test_a_teacher_that_the_features_contain_is_learnt_to_nothing():
 def test_zero_readout_leaves_the_labels_second_moment():
     problem = small(teacher={"link": "relu", "norm": 1.0, "noise": 0.5})
     instance, layers, first = trained(problem)
-    one = resolve_models(problem, ["network"])[0].feature_map(instance, layers, first)
+    feature_map = resolve_models(problem, ["network"])[0].feature_map(instance, layers, first)
     value = exact_test_mse(
-        instance.mixture, instance.teacher, first, models=[(one, np.zeros((30, 1)))]
+        instance.mixture, instance.teacher, first, models=[(feature_map, np.zeros((30, 1)))]
     )[0][0]
     xi = instance.teacher.directions
     expected = 0.25  # noise; ReLU of a centred Gaussian: half its variance

@@ -69,7 +69,7 @@ def test_a_problem_survives_its_file(tmp_path):
 def test_published_step_sizes():
     assert small_steps().learning_rate(1.0) == 2 * 20
     assert small_steps(step_size={"per_root": 10.0}).learning_rate(1.0) == 10 * np.sqrt(300 * 20)
-    found = take_steps(small_steps(step_size={"exponent": 0.3}, steps=1)).records[1]
-    assert found.features.exponent == 0.3
-    assert found.change_spectrum.values[0] == pytest.approx(24**0.3)
+    record = take_steps(small_steps(step_size={"exponent": 0.3}, steps=1)).records[1]
+    assert record.features.exponent == 0.3
+    assert record.change_spectrum.values[0] == pytest.approx(24**0.3)
     assert small_steps(batch=None, batch_exponent=1.5).batch_size == round(24**1.5)

@@ -38,13 +38,13 @@ def test_population_moments_give_the_exact_error_of_any_readout(
     instance, layers, first = trained(problem)
     weights = rng.standard_normal((150, 1))
     for model in resolve_models(problem, ["network", "hermite:3"]):
-        one = model.feature_map(instance, layers, first)
-        moments = population_moments(instance.mixture, instance.teacher, first, one)
+        feature_map = model.feature_map(instance, layers, first)
+        moments = population_moments(instance.mixture, instance.teacher, first, feature_map)
         w = weights[:, 0]
         quadratic = moments.label_power - 2 * w @ moments.label + w @ moments.covariance @ w
-        exact = exact_test_mse(instance.mixture, instance.teacher, first, models=[(one, weights)])[
-            0
-        ][0]
+        exact = exact_test_mse(
+            instance.mixture, instance.teacher, first, models=[(feature_map, weights)]
+        )[0][0]
         assert quadratic == pytest.approx(exact, rel=1e-6)
         assert np.linalg.eigvalsh(moments.covariance).min() > 0
 
@@ -245,8 +245,8 @@ def test_conditional_theory_predicts_training_errors_at_strong_spikes(
     )
     simulated, _ = paired(problem, ["network"], seed=1, redraws=16)
     mean, stderr = simulated.mean(axis=0)[0], simulated.std(axis=0, ddof=1)[0] / 4
-    found = predict(problem, ["network"], method="full_types", draws=1, seed=1)
-    test, train = (found.metrics[name][0, 0, 0] for name in ("test_mse", "train_mse"))
+    errors = predict(problem, ["network"], method="full_types", draws=1, seed=1)
+    test, train = (errors.metrics[name][0, 0, 0] for name in ("test_mse", "train_mse"))
     assert abs(test - mean[0]) <= 4 * stderr[0] + 0.03 * mean[0]
     assert abs(train - mean[1]) <= 4 * stderr[1] + 0.05 * mean[1]
     # Control: another number of samples on the same first layer must not pass.
@@ -291,8 +291,8 @@ def test_many_samples_reach_the_best_linear_readout():
     """Known answer: m → ∞ and λ → 0 leave E y² − ψᵀΩ^{-1}ψ."""
     problem = small(network__width=20)
     instance, layers, first = trained(problem)
-    one = resolve_models(problem, ["network"])[0].feature_map(instance, layers, first)
-    moments = population_moments(instance.mixture, instance.teacher, first, one)
+    feature_map = resolve_models(problem, ["network"])[0].feature_map(instance, layers, first)
+    moments = population_moments(instance.mixture, instance.teacher, first, feature_map)
     best = moments.label_power - moments.label @ np.linalg.solve(moments.covariance, moments.label)
     curve = predict_curve(problem, samples=[10**9], ridge=[1e-12], models=["network"], draws=1)
     assert curve.metrics["test_mse"][0, 0, 0, 0] == pytest.approx(best, rel=1e-5)
@@ -301,8 +301,8 @@ def test_many_samples_reach_the_best_linear_readout():
 def test_the_gap_of_the_theorems_degree_shrinks_as_n_doubles():
     gaps = []
     for n in (125, 250, 500):
-        found = equivalence(Problem(dimension=n, samples=n), [3], draws=3)
-        gaps.append(found.gaps[0])
+        by_theory = equivalence(Problem(dimension=n, samples=n), [3], draws=3)
+        gaps.append(by_theory.gaps[0])
     assert gaps[0] > 1.5 * gaps[1] > 1.5 * 1.5 * gaps[2] > 0
 
 
@@ -313,13 +313,13 @@ def test_a_higher_degree_is_not_always_closer():
         scaling={"strength": 0.74, "weighting": 0.0},
         teacher={"direction": "spikes"},
     )
-    found = equivalence(problem, [1, 2, 3, 4], draws=1, tolerance=0.05)
-    by_degree = dict(zip(found.degrees, found.gaps, strict=True))
+    by_theory = equivalence(problem, [1, 2, 3, 4], draws=1, tolerance=0.05)
+    by_degree = dict(zip(by_theory.degrees, by_theory.gaps, strict=True))
     assert by_degree[1] > 1
     assert abs(by_degree[3]) < 0.05
     assert abs(by_degree[4]) > 2 * abs(by_degree[3])
-    assert found.smallest == 2
-    assert found.theorem == 3
+    assert by_theory.smallest == 2
+    assert by_theory.theorem == 3
 
 
 @pytest.mark.parametrize(

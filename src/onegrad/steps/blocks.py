@@ -99,24 +99,24 @@ class LowDegrees:
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        self._held: dict[int, LowDegree] = {}
+        self._estimates: dict[int, LowDegree] = {}
 
     def of_step(self, step: int) -> LowDegree:
         """Return that of a step's batch."""
-        if step not in self._held:
+        if step not in self._estimates:
             problem, blocks = self._source.problem, self._source.step_blocks(step)
-            self._held[step] = estimate_low_degree(problem, blocks, problem.batch_size)
-        return self._held[step]
+            self._estimates[step] = estimate_low_degree(problem, blocks, problem.batch_size)
+        return self._estimates[step]
 
     def of_readout(self, step: int) -> LowDegree:
         """Return that of the batch which the readout after a step is fitted to."""
         problem = self._source.problem
         if problem.readout == "same":
             return self.of_step(max(step, 1))
-        if 0 not in self._held:
+        if 0 not in self._estimates:
             blocks = self._source.readout_blocks(step)
-            self._held[0] = estimate_low_degree(problem, blocks, problem.readout_size)
-        return self._held[0]
+            self._estimates[0] = estimate_low_degree(problem, blocks, problem.readout_size)
+        return self._estimates[0]
 
 
 def estimate_low_degree(problem: StepsProblem, blocks: Iterator[Block], size: int) -> LowDegree:
@@ -145,8 +145,8 @@ def estimate_low_degree(problem: StepsProblem, blocks: Iterator[Block], size: in
     factor, info = dpotrf(gram, lower=1, clean=0, overwrite_a=1)
     if info != 0:
         raise InvalidInput("subtract='linear': the batch's inputs are singular; raise batch")
-    found, _ = dpotrs(factor, right, lower=1)
-    return LowDegree("least squares", float(found[0]), found[1:])
+    solution, _ = dpotrs(factor, right, lower=1)
+    return LowDegree("least squares", float(solution[0]), solution[1:])
 
 
 def uses_least_squares(problem: StepsProblem, size: int) -> bool:

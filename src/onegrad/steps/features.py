@@ -82,7 +82,7 @@ def fit_features(
     """
     sums = _empty(problem.width)
     hold = problem.readout_size <= max(problem.width, HELD_ROWS)
-    held: list[tuple[Floats, Floats]] = []
+    parts: list[tuple[Floats, Floats]] = []
     sigma = functions.get_activation(problem.activation)
     for block in blocks:
         phi = np.ascontiguousarray(sigma(block.inputs @ first.T))
@@ -90,13 +90,13 @@ def fit_features(
         line = np.zeros(len(labels)) if direction is None else block.inputs @ direction
         sums.add(phi, labels, orthonormal_hermite(line, DEGREES)[1:])
         if hold:
-            held.append((phi, labels))
+            parts.append((phi, labels))
     if not np.all(np.isfinite(np.diagonal(sums.gram))):
         raise InvalidInput("step_size: the trained features are not finite; lower it")
     ridge = problem.readout_ridge
     if hold:
-        labels = np.concatenate([part[1] for part in held])
-        readout = fit_readout(np.concatenate([part[0] for part in held]), labels, ridge=ridge)
+        labels = np.concatenate([part[1] for part in parts])
+        readout = fit_readout(np.concatenate([part[0] for part in parts]), labels, ridge=ridge)
         fit = Fit(readout.weights[:, 0], float(readout.train_mse[0]), low_degree)
     else:
         fit = _streamed_fit(sums, ridge, low_degree)
@@ -154,12 +154,12 @@ def _feature_spectrum(sums: FeatureSums, *, compared: bool) -> FeatureSpectrum:
     mean = sums.features / np.sqrt(count)
     gram = sums.gram - np.outer(mean, mean)
     values, vectors = gram_spectrum(gram, vectors=min(width, 12))
-    found = spectrum(values / np.sqrt(width))
-    shown = min(max(found.count or 0, 2), vectors.shape[1]) if compared else 0
+    leading = spectrum(values / np.sqrt(width))
+    shown = min(max(leading.count or 0, 2), vectors.shape[1]) if compared else 0
     means = sums.power_sums[0] / count
     squares = sums.power_sums[1] - count * means**2
     centred = sums.powers - np.outer(sums.features, means)
     scale = values[:shown, None] * np.sqrt(np.maximum(squares, 0.0))
     products = np.abs(vectors[:, :shown].T @ centred)
     overlaps = np.divide(products, scale, out=np.zeros_like(products), where=scale > 0)
-    return FeatureSpectrum(found, np.minimum(overlaps, 1.0))
+    return FeatureSpectrum(leading, np.minimum(overlaps, 1.0))

@@ -111,11 +111,11 @@ def _from_plain(plain: dict[str, Any]) -> StepRecord:
     fields = dict(plain)
     for name, kind in _PARTS.items():
         if fields[name] is not None:
-            held = {
+            parts = {
                 key: tuple(value) if key == "predicted" and value is not None else _array(value)
                 for key, value in fields[name].items()
             }
-            fields[name] = kind(**held)
+            fields[name] = kind(**parts)
     return StepRecord(**fields)
 
 

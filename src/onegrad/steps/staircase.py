@@ -93,7 +93,7 @@ def staircase(teacher: MultiIndex, *, degree: int = 6) -> Staircase:
     leaps: list[int] = []
     subspaces: list[Floats] = []
     while known.shape[1] < teacher.rank:
-        found = next(
+        climbed = next(
             (
                 (leap, new)
                 for leap in range(1, degree + 1)
@@ -101,10 +101,11 @@ def staircase(teacher: MultiIndex, *, degree: int = 6) -> Staircase:
             ),
             None,
         )
-        if found is None:
+        if climbed is None:
             break
-        known = np.concatenate([known, found[1]], axis=1)
-        leaps.append(found[0])
+        leap, directions = climbed
+        known = np.concatenate([known, directions], axis=1)
+        leaps.append(leap)
         subspaces.append(known)
     complete = _holds_all(teacher, moments, known)
     return Staircase(tuple(leaps), tuple(subspaces), degree, complete)
@@ -247,10 +248,12 @@ def _seen_wholly(teacher: MultiIndex, moments: _Moments) -> bool:
 
 def _link_moments(teacher: MultiIndex, order: int) -> _Moments:
     """Return the moments of the links for l ≤ order."""
-    found = [link_moments(functions.get(name), order) for name in teacher.links]
-    _require_finite(teacher, np.concatenate([np.ravel(part) for one in found for part in one]))
+    of_links = [link_moments(functions.get(name), order) for name in teacher.links]
+    _require_finite(
+        teacher, np.concatenate([np.ravel(part) for moments in of_links for part in moments])
+    )
     table, roots, deviations, unseen = (
-        np.stack(parts, axis=-1) for parts in zip(*found, strict=True)
+        np.stack(parts, axis=-1) for parts in zip(*of_links, strict=True)
     )
     return _Moments(table, roots, deviations, unseen)
 

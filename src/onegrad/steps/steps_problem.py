@@ -97,10 +97,10 @@ class StepsProblem(Document):
 
     @model_validator(mode="after")
     def _consistent(self) -> StepsProblem:
-        for one, other in (("batch", "batch_exponent"), ("ridge", "penalty")):
-            if getattr(self, one) is not None and getattr(self, other) is not None:
+        for name, rival in (("batch", "batch_exponent"), ("ridge", "penalty")):
+            if getattr(self, name) is not None and getattr(self, rival) is not None:
                 raise ValueError(
-                    f"{one}={getattr(self, one)} and {other}={getattr(self, other)}: must not be "
+                    f"{name}={getattr(self, name)} and {rival}={getattr(self, rival)}: must not be "
                     "given together; keep one"
                 )
         self.teacher.check_dimension(self.dimension)

@@ -24,7 +24,7 @@ from onegrad.steps.blocks import (
     draw_source,
     uses_least_squares,
 )
-from onegrad.steps.features import FeatureSpectrum, fit_features, measure_test
+from onegrad.steps.features import HELD_ROWS, FeatureSpectrum, fit_features, measure_test
 from onegrad.steps.result import Alignment, Features, Singular, StepRecord, StepsResult
 from onegrad.steps.saved import Saved
 from onegrad.steps.spectra import MatrixSpectrum, matrix_spectrum, predicted_spikes
@@ -72,12 +72,12 @@ def steps_bytes(problem: StepsProblem) -> float:
     """
     d, p = problem.dimension, problem.width
     rows = min(STEP_ROWS, problem.batch_size)
-    held = min(problem.readout_size, max(p, 4096)) if problem.readout_size <= max(p, 4096) else 0
+    held_rows = problem.readout_size if problem.readout_size <= max(p, HELD_ROWS) else 0
     side = min(p, d)
     largest = max(problem.batch_size, problem.readout_size)
     gram = (d + 1) ** 2 if uses_least_squares(problem, largest) else 0
     matrices = 4 * p * d + 4 * p * p + 2 * side * side + gram
-    return INTERPRETER_BYTES + 8.0 * (matrices + rows * (3 * d + 5 * p) + 2 * held * p)
+    return INTERPRETER_BYTES + 8.0 * (matrices + rows * (3 * d + 5 * p) + 2 * held_rows * p)
 
 
 def _run(
@@ -143,12 +143,12 @@ def _step(source: Source, layers: Layers, step: int, *, low: LowDegree) -> Taken
         activation=functions.get_activation(problem.activation),
     )
     _require_finite(direction)
-    found = matrix_spectrum(direction)
-    rate = problem.learning_rate(found.norm)
+    spectrum = matrix_spectrum(direction)
+    rate = problem.learning_rate(spectrum.norm)
     first = direction * rate  # as in gradient_step: scaled, then added
     first += layers.first
     _require_finite(first)
-    return Taken(step, rate, direction, found, first)
+    return Taken(step, rate, direction, spectrum, first)
 
 
 def _with_preactivations(
@@ -226,9 +226,9 @@ def _record(
     )
 
 
-def _singular(found: MatrixSpectrum) -> Singular:
-    held = found.spectrum
-    return Singular(held.count, held.values, held.edge, found.stable_rank)
+def _singular(matrix: MatrixSpectrum) -> Singular:
+    leading = matrix.spectrum
+    return Singular(leading.count, leading.values, leading.edge, matrix.stable_rank)
 
 
 def _spikes(
@@ -240,5 +240,5 @@ def _spikes(
         # Rounded: an exponent that was asked for comes back through a norm.
         exponent = round(log(change.norm) / log(problem.dimension), 9)
     predicted = predicted_spikes(exponent or 0.0, functions.get_activation(problem.activation))
-    held = features.spectrum
-    return Features(exponent, predicted, held.count, held.values, held.edge, features.overlaps)
+    seen = features.spectrum
+    return Features(exponent, predicted, seen.count, seen.values, seen.edge, features.overlaps)

@@ -157,14 +157,14 @@ class _AllTypes:
 
     def traces(self, matrix: Floats) -> Floats:
         """Return Tr(M_t matrix) for every type."""
-        found = []
+        traces = []
         for types in self.types:
             a = types.coefficients
             value = types.rest @ np.diagonal(matrix) + np.sum((a[0] @ matrix) * a[0], axis=1)
             for q, power in enumerate(types.correlations, start=1):
                 value += np.sum((a[q] @ (power * matrix)) * a[q], axis=1)
-            found.append(value)
-        return np.concatenate(found) / self.k
+            traces.append(value)
+        return np.concatenate(traces) / self.k
 
 
 def _inverse(matrix: Floats) -> Floats:

@@ -136,13 +136,13 @@ class _Functions:
 def _conditional_functions(
     student: Function, teacher: Function, *, step_ratio: float, rate: float, corrected: bool
 ) -> _Functions:
-    zero, one = np.zeros(1), np.ones(1)
-    a = hermite_coefficients(student, zero, one, order=3)[:, 0]
+    zero, unit = np.zeros(1), np.ones(1)
+    a = hermite_coefficients(student, zero, unit, order=3)[:, 0]
     h1, h3 = a[1], a[3] * np.sqrt(6)
     derivative = Function("derivative", student.slope, kinks=student.kinks)
-    spread = float(second_moment(derivative, zero, one)[0]) - h1**2
-    g1 = hermite_coefficients(teacher, zero, one, order=1)[1, 0]
-    g2 = float(second_moment(teacher, zero, one)[0])
+    spread = float(second_moment(derivative, zero, unit)[0]) - h1**2
+    g1 = hermite_coefficients(teacher, zero, unit, order=1)[1, 0]
+    g2 = float(second_moment(teacher, zero, unit)[0])
     if rate > LARGEST_RATE:
         raise InvalidInput(f"rate={rate:g}: must be at most {LARGEST_RATE:g}; lower it")
     rho = np.sqrt(g1**2 + g2 / step_ratio)
