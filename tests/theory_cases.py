@@ -13,7 +13,8 @@ from onegrad.verbs.predicted_draw import model_spectra
 from onegrad.verbs.trial import fit_models
 
 
-def trained(problem, seed=0, trial=0):
+def train_first_layer(problem, seed=0, trial=0):
+    """Return the instance, its initial layers, and F̂ after the step."""
     instance = draw(problem, seed=seed, trial=trial)
     layers, first = first_layers(instance)
     return instance, layers, first
@@ -21,7 +22,7 @@ def trained(problem, seed=0, trial=0):
 
 def paired(problem, names, *, seed, redraws):
     """Simulate `redraws` readouts on one first layer; return simulated and predicted metrics."""
-    instance, layers, first = trained(problem, seed=seed)
+    instance, layers, first = train_first_layer(problem, seed=seed)
     models = resolve_models(problem, names, seed=seed)
     simulated = []
     for trial in range(redraws):

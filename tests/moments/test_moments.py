@@ -6,29 +6,13 @@ import numpy as np
 import pytest
 
 from conftest import small
-from onegrad.calculus import functions
 from onegrad.models.laws import preactivation_laws
 from onegrad.models.resolve import resolve_models
 from onegrad.moments.exact import exact_test_mse
-from onegrad.training.instance import draw
-from onegrad.training.layers import initialise
-from onegrad.training.step import gradient_step
 from onegrad.verbs.trial import run_trial
+from theory_cases import train_first_layer
 
 ALL_MODELS = ["network", "hermite:3", "linear", "conditional"]
-
-
-def trained(problem, seed=0):
-    instance = draw(problem, seed=seed)
-    layers, batch = initialise(instance), instance.step_batch()
-    first = gradient_step(
-        layers,
-        batch.inputs,
-        batch.labels,
-        activation=functions.get(problem.network.activation),
-        learning_rate=instance.scales.learning_rate,
-    )
-    return instance, layers, first
 
 
 def dense_test_mse(instance, first, model_map, weights, orders=150):
@@ -59,7 +43,7 @@ def test_exact_error_equals_the_dense_definition(activation, task, source, rich_
     problem = small(network__width=70, network__activation=activation, **changes)
     if task == "labels":
         problem = problem.replace(teacher={"kind": "labels", "noise": 0.1})
-    instance, layers, first = trained(problem)
+    instance, layers, first = train_first_layer(problem)
     models = resolve_models(problem, ["network", "hermite:3"])
     weights = rng.standard_normal((70, 2))
     maps = [m.feature_map(instance, layers, first) for m in models]
@@ -77,7 +61,7 @@ def test_exact_error_equals_the_dense_definition(activation, task, source, rich_
 
 def test_blocks_of_neurons_add_up_for_widths_beyond_one_tile(rng):
     problem = small(network__width=1300, network__activation="tanh")
-    instance, layers, first = trained(problem)
+    instance, layers, first = train_first_layer(problem)
     feature_map = resolve_models(problem, ["network"])[0].feature_map(instance, layers, first)
     weights = rng.standard_normal((1300, 1))
     exact = exact_test_mse(
@@ -90,7 +74,7 @@ def test_blocks_of_neurons_add_up_for_widths_beyond_one_tile(rng):
 @pytest.mark.parametrize("activation", ["relu", "erf"])
 def test_closed_pair_forms_serve_almost_parallel_neurons(activation, rng):
     problem = small(network__activation=activation, data={"components": [{"weight": 1.0}]})
-    instance, layers, first = trained(problem)
+    instance, layers, first = train_first_layer(problem)
     first = first.copy()
     first[1] = first[0] * 1.3  # correlation 1: the series alone would not converge
     feature_map = resolve_models(problem, ["network"])[0].feature_map(instance, layers, first)
@@ -108,7 +92,7 @@ def test_closed_pair_forms_serve_almost_parallel_neurons(activation, rng):
 
 def test_a_series_cut_short_warns(rng):
     problem = small(network__activation="tanh", scaling={"learning_rate": 0.0, "spread": 200.0})
-    instance, layers, first = trained(problem)
+    instance, layers, first = train_first_layer(problem)
     first = first.copy()
     first[1] = first[0] * 20
     first[0] *= 20
@@ -165,7 +149,7 @@ def test_a_teacher_that_the_features_contain_is_learnt_to_nothing():
 
 def test_zero_readout_leaves_the_labels_second_moment():
     problem = small(teacher={"link": "relu", "norm": 1.0, "noise": 0.5})
-    instance, layers, first = trained(problem)
+    instance, layers, first = train_first_layer(problem)
     feature_map = resolve_models(problem, ["network"])[0].feature_map(instance, layers, first)
     value = exact_test_mse(
         instance.mixture, instance.teacher, first, models=[(feature_map, np.zeros((30, 1)))]

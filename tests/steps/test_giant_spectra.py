@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from onegrad import StepsProblem, take_steps
 from onegrad.calculus import functions
 from onegrad.steps import take as module
-from onegrad.steps.blocks import LowDegree, draw_layers, draw_source
+from onegrad.steps.blocks import LowDegree, draw_layers, draw_steps_instance
 from onegrad.steps.spectra import matrix_spectrum, predicted_spikes, spectrum
 
 
@@ -48,10 +48,10 @@ def test_the_spectrum_of_features_is_that_of_the_centred_matrix():
     problem = StepsProblem(
         dimension=24, width=30, batch=400, test_samples=500, teacher={"links": ["z+z**2", "z-z**2"]}
     )
-    source = draw_source(problem, seed=0, trial=0)
-    layers = draw_layers(source)
-    taken = module._step(source, layers, 1, low=LowDegree("none"))
-    block = next(source.step_blocks(1))
+    instance = draw_steps_instance(problem, seed=0, trial=0)
+    layers = draw_layers(instance)
+    taken = module._step(instance, layers, 1, low=LowDegree("none"))
+    block = next(instance.step_blocks(1))
     phi = np.maximum(block.inputs @ taken.first.T, 0)
     phi -= phi.mean(axis=0)
     left, values, _ = np.linalg.svd(phi / np.sqrt(30), full_matrices=False)

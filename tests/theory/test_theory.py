@@ -25,7 +25,7 @@ from onegrad.theory.ridge import effective_ridge, ridge_errors
 from onegrad.theory.spectrum import ReducedMoments, Tridiagonal
 from onegrad.theory.spike_grid import half_range_rule
 from onegrad.verbs.predicted_draw import model_spectra
-from theory_cases import paired, trained
+from theory_cases import paired, train_first_layer
 
 
 @pytest.mark.parametrize("source", ["plain", "rich"])
@@ -35,7 +35,7 @@ def test_population_moments_give_the_exact_error_of_any_readout(
 ):
     changes = {"data": rich_source} if source == "rich" else {}
     problem = small(network__activation=activation, network__width=150, **changes)
-    instance, layers, first = trained(problem)
+    instance, layers, first = train_first_layer(problem)
     weights = rng.standard_normal((150, 1))
     for model in resolve_models(problem, ["network", "hermite:3"]):
         feature_map = model.feature_map(instance, layers, first)
@@ -144,7 +144,7 @@ def test_means_levels_and_ranks_are_predicted_too(rich_source):
 @pytest.mark.parametrize("activation", ["relu", "tanh"])
 def test_structure_agrees_with_the_dense_computation_for_wide_networks(activation):
     problem = Problem(network={"activation": activation, "width": 1300})
-    instance, layers, first = trained(problem)
+    instance, layers, first = train_first_layer(problem)
     models = resolve_models(problem, ["network", "hermite"])
     structured, dense = (
         model_spectra(models, instance, layers, first, dense=dense) for dense in (False, True)
@@ -168,7 +168,7 @@ def test_all_models_of_a_draw_are_reduced_the_same_way():
     problem = Problem(
         dimension=500, samples=500, network={"activation": "tanh", "width_ratio": 3.0}
     )
-    instance, layers, first = trained(problem)
+    instance, layers, first = train_first_layer(problem)
     network, hermite = resolve_models(problem, ["network", "hermite"])
     assert model_spectra([network], instance, layers, first)[network.key].extra > 0
     both = model_spectra([network, hermite], instance, layers, first)
@@ -290,7 +290,7 @@ def test_a_strength_outside_the_theorem_is_computed_with_a_warning():
 def test_many_samples_reach_the_best_linear_readout():
     """Known answer: m → ∞ and λ → 0 leave E y² − ψᵀΩ^{-1}ψ."""
     problem = small(network__width=20)
-    instance, layers, first = trained(problem)
+    instance, layers, first = train_first_layer(problem)
     feature_map = resolve_models(problem, ["network"])[0].feature_map(instance, layers, first)
     moments = population_moments(instance.mixture, instance.teacher, first, feature_map)
     best = moments.label_power - moments.label @ np.linalg.solve(moments.covariance, moments.label)

@@ -49,11 +49,11 @@ class LabelTeacher:
         """Labels are finite numbers."""
         return True
 
-    def local_coefficients(self, means: Floats, deviations: Floats, order: int) -> Floats:
+    def coefficients_at(self, means: Floats, deviations: Floats, order: int) -> Floats:
         """Not defined: class labels depend on no projection."""
         raise NotImplementedError("class labels have no projections")
 
-    def local_second_moment(self, means: Floats, deviations: Floats) -> Floats:
+    def second_moment_at(self, means: Floats, deviations: Floats) -> Floats:
         """Not defined: class labels depend on no projection."""
         raise NotImplementedError("class labels have no projections")
 

@@ -48,13 +48,13 @@ def pair_sums(first_layer: Floats, sums: Sequence[PairSum]) -> list[Floats]:
     reference = np.max([item.law.deviations for item in sums], axis=0)
     totals: list[Floats] = [np.zeros(item.weights.shape[1]) for item in sums]
     unfinished = [
-        _Sum(item, first_layer, reference, total)
+        _RunningSum(item, first_layer, reference, total)
         for item, total in zip(sums, totals, strict=True)
         if item.feature_map.degree is None or item.feature_map.degree > 1
     ]
     if not unfinished:
         return totals
-    by_law: dict[int, list[_Sum]] = {}
+    by_law: dict[int, list[_RunningSum]] = {}
     for running in unfinished:
         by_law.setdefault(running.law.component, []).append(running)
     for rows, columns, product in _blocks(first_layer / reference[:, None].astype(dtype)):
@@ -91,7 +91,7 @@ def _cut(rows: slice, left: int, product: Floats) -> Iterator[tuple[slice, slice
 
 
 def _add_block(
-    group: list[_Sum],
+    group: list[_RunningSum],
     product: Floats,
     rows: slice,
     columns: slice,
@@ -130,7 +130,7 @@ def _spiked(product: Floats, level: float, spikes: Floats, rows: slice, columns:
 
 
 def _add_powers(
-    plan: list[tuple[_Sum, int]],
+    plan: list[tuple[_RunningSum, int]],
     covariance: Floats,
     square: Floats,
     rows: slice,
@@ -155,7 +155,7 @@ def _add_powers(
                     running.add(q, power, rows, columns)
 
 
-class _Sum:
+class _RunningSum:
     """The running sum of one item, with its coefficients scaled to the blocks' units."""
 
     def __init__(

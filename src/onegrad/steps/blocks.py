@@ -27,7 +27,7 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Source:
+class StepsInstance:
     """A problem with its teacher drawn: it yields batches, the same ones as often as asked.
 
     The streams are those of `instance.draw`, so that one step of one direction is the core's.
@@ -62,19 +62,19 @@ class Source:
             yield Block(inputs, self.teacher.labels(projections, noise))
 
 
-def draw_source(problem: StepsProblem, *, seed: int, trial: int) -> Source:
-    """Return the source of (problem, seed, trial)."""
+def draw_steps_instance(problem: StepsProblem, *, seed: int, trial: int) -> StepsInstance:
+    """Return the instance of (problem, seed, trial)."""
     streams = Streams(seed, trial)
     rng = streams.generator(Stream.TEACHER)
-    return Source(problem, streams, problem.teacher.draw(problem.dimension, rng))
+    return StepsInstance(problem, streams, problem.teacher.draw(problem.dimension, rng))
 
 
-def draw_layers(source: Source) -> Layers:
+def draw_layers(instance: StepsInstance) -> Layers:
     """Return F_ij ~ N(0, 1/d) and the second layer by the problem's rule."""
-    problem = source.problem
-    rng = source.streams.generator(Stream.FIRST_LAYER)
+    problem = instance.problem
+    rng = instance.streams.generator(Stream.FIRST_LAYER)
     first = rng.standard_normal((problem.width, problem.dimension)) / np.sqrt(problem.dimension)
-    rng = source.streams.generator(Stream.SECOND_LAYER)
+    rng = instance.streams.generator(Stream.SECOND_LAYER)
     return Layers(first, second_layer(problem.second_layer, problem.width, rng))
 
 
@@ -95,26 +95,26 @@ class LowDegree:
 
 
 class LowDegrees:
-    """The low-degree parts of a source's batches, each estimated once, on that batch alone."""
+    """The low-degree parts of an instance's batches, each estimated once, on that batch alone."""
 
-    def __init__(self, source: Source) -> None:
-        self._source = source
+    def __init__(self, instance: StepsInstance) -> None:
+        self._instance = instance
         self._estimates: dict[int, LowDegree] = {}
 
     def of_step(self, step: int) -> LowDegree:
         """Return that of a step's batch."""
         if step not in self._estimates:
-            problem, blocks = self._source.problem, self._source.step_blocks(step)
+            problem, blocks = self._instance.problem, self._instance.step_blocks(step)
             self._estimates[step] = estimate_low_degree(problem, blocks, problem.batch_size)
         return self._estimates[step]
 
     def of_readout(self, step: int) -> LowDegree:
         """Return that of the batch which the readout after a step is fitted to."""
-        problem = self._source.problem
+        problem = self._instance.problem
         if problem.readout == "same":
             return self.of_step(max(step, 1))
         if 0 not in self._estimates:
-            blocks = self._source.readout_blocks(step)
+            blocks = self._instance.readout_blocks(step)
             self._estimates[0] = estimate_low_degree(problem, blocks, problem.readout_size)
         return self._estimates[0]
 

@@ -103,12 +103,13 @@ class DrawnTeacher:
         if not np.all(np.abs(clean) <= LARGEST_LABEL):
             worst = clean[~(np.abs(clean) <= LARGEST_LABEL)][0]
             raise InvalidInput(
-                f"{_said(self.description)}: a label is {worst:.3g}, must be finite and at most "
-                f"{LARGEST_LABEL:g}; change the links"
+                f"{named_links(self.description)}: a label is {worst:.3g}, must be finite and at "
+                f"most {LARGEST_LABEL:g}; change the links"
             )
         noise = self.description.noise
         return clean + noise * rng.standard_normal(len(clean)) if noise else clean
 
 
-def _said(teacher: MultiIndex) -> str:
+def named_links(teacher: MultiIndex) -> str:
+    """Return the field and its links, as a message names them."""
     return f"teacher.links={', '.join(teacher.links)!r}"

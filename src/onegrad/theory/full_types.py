@@ -30,7 +30,7 @@ from onegrad.models.conditioning import extended_basis, leading_direction
 from onegrad.models.feature_map import FeatureMap
 from onegrad.models.laws import Law
 from onegrad.theory.ridge import RidgeErrors
-from onegrad.theory.spike_grid import _quadrature
+from onegrad.theory.spike_grid import spike_quadrature
 
 DEGREE = 2
 LABEL_DEGREE = 6
@@ -80,7 +80,7 @@ def component_types(
         )
     variances = np.sum(basis * gaussian.covariance_times(basis), axis=0)
     seen = teacher.directions.T @ (basis * np.sqrt(variances))  # what the label reads, 0 or 1 row
-    grid, weights = _quadrature(gaussian, projected * np.sqrt(variances), deviations, seen)
+    grid, weights = spike_quadrature(gaussian, projected * np.sqrt(variances), deviations, seen)
     mean = np.zeros(len(basis)) if gaussian.mean is None else gaussian.mean
     coordinates = basis.T @ mean + grid * np.sqrt(variances)
     means = coordinates @ projected.T + off @ mean
@@ -126,10 +126,10 @@ def _labels(
     mean = np.zeros(len(xi)) if gaussian.mean is None else gaussian.mean
     centre = coordinates @ (basis.T @ xi) + rest @ mean
     deviation = np.sqrt(gaussian.level) * np.linalg.norm(rest)
-    g = teacher.local_coefficients(centre, np.full(len(centre), deviation), LABEL_DEGREE)
+    g = teacher.coefficients_at(centre, np.full(len(centre), deviation), LABEL_DEGREE)
     r = gaussian.level * (off @ rest) / (deviations * max(deviation, 1e-300))
     label = sum(a[q] * g[q][:, None] * r**q for q in range(LABEL_DEGREE + 1))
-    power = teacher.local_second_moment(centre, np.full(len(centre), deviation))
+    power = teacher.second_moment_at(centre, np.full(len(centre), deviation))
     return np.asarray(label), power
 
 

@@ -118,7 +118,7 @@ def maximal_rate_limit(
 
 
 @dataclass(frozen=True)
-class _Functions:
+class _GivenSpike:
     """Functions of the spike coordinate κ on nodes, with the nodes' weights."""
 
     weights: Floats
@@ -135,7 +135,7 @@ class _Functions:
 
 def _conditional_functions(
     student: Function, teacher: Function, *, step_ratio: float, rate: float, corrected: bool
-) -> _Functions:
+) -> _GivenSpike:
     zero, unit = np.zeros(1), np.ones(1)
     a = hermite_coefficients(student, zero, unit, order=3)[:, 0]
     h1, h3 = a[1], a[3] * np.sqrt(6)
@@ -164,7 +164,7 @@ def _conditional_functions(
     label_deviation = np.full(len(nodes), np.sqrt(max(1 - gamma**2, 0.0)))
     label = hermite_coefficients(teacher, gamma * nodes, label_deviation, order=1)
     power = second_moment(teacher, gamma * nodes, label_deviation)
-    return _Functions(
+    return _GivenSpike(
         weights / weights.sum(), b[0], slope, noise, overlap, (label[0], label[1], power), bulk
     )
 
@@ -199,7 +199,7 @@ class _State:
         return np.array([getattr(self, name) for name in self.names])
 
 
-def _solve(f: _Functions, width_ratio: float, sample_ratio: float, ridge: float) -> LimitErrors:
+def _solve(f: _GivenSpike, width_ratio: float, sample_ratio: float, ridge: float) -> LimitErrors:
     """Iterate the fixed point of MATH §4 (state evolution) until it stands still."""
     eigenvalues, density = marchenko_pastur(width_ratio)
     spectrum = f.bulk * eigenvalues
@@ -243,7 +243,7 @@ def _solve(f: _Functions, width_ratio: float, sample_ratio: float, ridge: float)
     )
 
 
-def _means(f: _Functions, shrink: Floats, gain: float) -> tuple[float, float]:
+def _means(f: _GivenSpike, shrink: Floats, gain: float) -> tuple[float, float]:
     """Return (M, θ) for given V̂: both equations are linear, and solved together.
 
     M E[μ_0²/(1+V)] + θ E[μ_0B/(1+V)] = E[μ_0H_0/(1+V)],  θ = gain·E[B(H_0 − μ_0M − Bθ)/(1+V)].
@@ -262,7 +262,7 @@ def _means(f: _Functions, shrink: Floats, gain: float) -> tuple[float, float]:
     return float(mean), float(theta)
 
 
-def _error(f: _Functions, state: _State) -> tuple[Floats, Floats]:
+def _error(f: _GivenSpike, state: _State) -> tuple[Floats, Floats]:
     """Return E(κ) and V(κ)."""
     h0, h1, h2 = f.label
     prediction = f.mean * state.m + f.overlap * state.theta

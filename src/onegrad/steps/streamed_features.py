@@ -59,7 +59,7 @@ class FeatureSpectrum:
 
 
 @dataclass(frozen=True)
-class Fit:
+class FittedReadout:
     """A readout ŵ of ŷ = ŵᵀφ/√p + low-degree part, with its training error."""
 
     weights: Floats
@@ -74,7 +74,7 @@ def fit_features(
     *,
     low_degree: LowDegree,
     direction: Floats | None,
-) -> tuple[Fit, FeatureSpectrum]:
+) -> tuple[FittedReadout, FeatureSpectrum]:
     """Return the ridge readout and the spectrum of σ(F̂x) over a batch, streamed.
 
     Memory is O(p d + p² + block): the Gram matrix is summed. Where the whole batch has at most as
@@ -97,14 +97,14 @@ def fit_features(
     if hold:
         labels = np.concatenate([part[1] for part in parts])
         readout = fit_readout(np.concatenate([part[0] for part in parts]), labels, ridge=ridge)
-        fit = Fit(readout.weights[:, 0], float(readout.train_mse[0]), low_degree)
+        fit = FittedReadout(readout.weights[:, 0], float(readout.train_mse[0]), low_degree)
     else:
         fit = _streamed_fit(sums, ridge, low_degree)
     return fit, _feature_spectrum(sums, compared=direction is not None)
 
 
 def measure_test(
-    problem: StepsProblem, first: Floats, blocks: Iterator[Block], fit: Fit
+    problem: StepsProblem, first: Floats, blocks: Iterator[Block], fit: FittedReadout
 ) -> tuple[float, float]:
     """Return the test MSE over sampled points and its standard error over them."""
     sigma = functions.get_activation(problem.activation)
@@ -127,7 +127,7 @@ def _empty(width: int) -> FeatureSums:
     )
 
 
-def _streamed_fit(sums: FeatureSums, ridge: float, low_degree: LowDegree) -> Fit:
+def _streamed_fit(sums: FeatureSums, ridge: float, low_degree: LowDegree) -> FittedReadout:
     """Return ŵ from the summed Gram matrix: (Σφφᵀ + λNp) u = Σφy, ŵ = √p u."""
     width = len(sums.labels)
     shifted = sums.gram.copy(order="F")
@@ -142,7 +142,9 @@ def _streamed_fit(sums: FeatureSums, ridge: float, low_degree: LowDegree) -> Fit
     # Σ(y − uᵀφ)² = Σy² − uᵀΣφy − (shift)‖u‖² at the minimum.
     shift = ridge * sums.count * width
     squares = sums.label_squares - solution @ sums.labels - shift * (solution @ solution)
-    return Fit(np.sqrt(width) * solution, max(float(squares), 0.0) / sums.count, low_degree)
+    return FittedReadout(
+        np.sqrt(width) * solution, max(float(squares), 0.0) / sums.count, low_degree
+    )
 
 
 def _feature_spectrum(sums: FeatureSums, *, compared: bool) -> FeatureSpectrum:
