@@ -7,12 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg.blas import dsyrk
-from scipy.linalg.lapack import dpotrf, dpotrs
 
 from onegrad.describe.arrays import Floats
-from onegrad.describe.exceptions import InvalidInput
 from onegrad.steps.multi_index import DrawnTeacher
 from onegrad.steps.steps_problem import StepsProblem
+from onegrad.training.cholesky import solve_ridge
 from onegrad.training.layers import Layers, second_layer
 from onegrad.training.step import STEP_ROWS
 from onegrad.training.streams import Stream, Streams
@@ -142,10 +141,7 @@ def estimate_low_degree(problem: StepsProblem, blocks: Iterator[Block], size: in
         inputs = _with_one(block.inputs)
         right += inputs.T @ block.labels
         gram = dsyrk(1.0, inputs.T, beta=1.0, c=gram, lower=1, overwrite_c=1)
-    factor, info = dpotrf(gram, lower=1, clean=0, overwrite_a=1)
-    if info != 0:
-        raise InvalidInput("subtract='linear': the batch's inputs are singular; raise batch")
-    solution, _ = dpotrs(factor, right, lower=1)
+    solution = solve_ridge(gram, right, shift=0.0, field="subtract='linear'", remedy="raise batch")
     return LowDegree("least squares", float(solution[0]), solution[1:])
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg.blas import dsyrk
-from scipy.linalg.lapack import dpotrf, dpotrs
 
 from onegrad.calculus import functions
 from onegrad.calculus.polynomials import orthonormal_hermite
@@ -16,6 +15,7 @@ from onegrad.describe.exceptions import InvalidInput
 from onegrad.steps.blocks import Block, LowDegree
 from onegrad.steps.spectra import Spectrum, gram_spectrum, spectrum
 from onegrad.steps.steps_problem import StepsProblem
+from onegrad.training.cholesky import solve_ridge
 from onegrad.training.readout import fit_readout
 from onegrad.verbs.errors import standard_error
 
@@ -130,17 +130,15 @@ def _empty(width: int) -> FeatureSums:
 def _streamed_fit(sums: FeatureSums, ridge: float, low_degree: LowDegree) -> FittedReadout:
     """Return ŵ from the summed Gram matrix: (Σφφᵀ + λNp) u = Σφy, ŵ = √p u."""
     width = len(sums.labels)
-    shifted = sums.gram.copy(order="F")
-    shifted[np.diag_indices(width)] += ridge * sums.count * width
-    factor, info = dpotrf(shifted, lower=1, clean=0, overwrite_a=1)
-    if info != 0:
-        raise InvalidInput(
-            f"ridge={ridge:.3g}: too small beside features of this size, the Gram matrix is "
-            "singular to rounding; raise ridge or penalty"
-        )
-    solution, _ = dpotrs(factor, sums.labels, lower=1)
-    # Σ(y − uᵀφ)² = Σy² − uᵀΣφy − (shift)‖u‖² at the minimum.
     shift = ridge * sums.count * width
+    solution = solve_ridge(
+        sums.gram.copy(order="F"),
+        sums.labels,
+        shift=shift,
+        field=f"ridge={ridge:.3g}",
+        remedy="raise ridge or penalty",
+    )
+    # Σ(y − uᵀφ)² = Σy² − uᵀΣφy − (shift)‖u‖² at the minimum.
     squares = sums.label_squares - solution @ sums.labels - shift * (solution @ solution)
     return FittedReadout(
         np.sqrt(width) * solution, max(float(squares), 0.0) / sums.count, low_degree
