@@ -95,7 +95,9 @@ class SingleIndex(TeacherDescription):
     `norm` says otherwise; a given array is rescaled too.
     """
 
-    kind: Literal["index"] = "index"
+    kind: Literal["index"] = Field(
+        default="index", description="Labels by a link of one direction."
+    )
     link: LinkName = Field(
         default="relu", description="Link function of the teacher: a name or a formula."
     )

@@ -68,7 +68,7 @@ class ClassLabels(TeacherDescription):
 
     reads_labels: ClassVar[bool] = True
 
-    kind: Literal["labels"] = "labels"
+    kind: Literal["labels"] = Field(default="labels", description="Labels by component or class.")
     noise: NonNegative = Field(default=0.0, description="Deviation of label noise.")
 
     def draw(self, population: Population, norm: float, rng: np.random.Generator) -> Teacher:

@@ -107,7 +107,7 @@ class EmpiricalData(Source):
         "label_column": ("digest",),
     }
 
-    kind: Literal["empirical"] = "empirical"
+    kind: Literal["empirical"] = Field(default="empirical", description="Rows of a data set.")
     file: str | None = Field(
         default=None, description="Real data: .npz with X and y, CSV or Parquet, or a known name."
     )
