@@ -23,7 +23,6 @@ RULES = {
     "tuple_type": "must be a list; correct it",
     "literal_error": "must be {expected}; choose one",
     "model_type": "must be a table of fields; correct it",
-    "model_attributes_type": "must be a table of fields; correct it",
     "dict_type": "must be a table of fields; correct it",
 }
 BOUNDS = ("greater_than", "greater_than_equal", "less_than", "less_than_equal")
