@@ -126,10 +126,10 @@ def test_theory_reads_the_fitted_mixture_and_training_does_not_depend_on_it():
     }
     assert problems[1].for_training == problems[8].for_training
     assert problems[1].digest != problems[8].digest
-    real = simulate(problems[8], ["network"], trials=8).estimate()
+    real = simulate(problems[8], ["network"], trials=16).estimate()
     gaps = {}
     for c, problem in problems.items():
-        theory = predict(problem, ["network"], draws=8).estimate()
+        theory = predict(problem, ["network"], draws=3).estimate()
         gaps[c] = float(theory.mean[0, 0] / real.mean[0, 0] - 1)
     spread = float(real.stderr[0, 0] / real.mean[0, 0])
     # Eight components on 445 rows a class fit their own rows a little too well: up to a tenth.

@@ -1,6 +1,7 @@
 """Exact test errors: against dense series, against sampled points, and where they must differ."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,8 +9,11 @@ import pytest
 from conftest import small
 from onegrad.models.laws import preactivation_laws
 from onegrad.models.resolve import resolve_models
+from onegrad.moments import pairs
 from onegrad.moments.exact import exact_test_mse
-from onegrad.verbs.trial import run_trial
+from onegrad.training.streams import Streams
+from onegrad.verbs.evaluation import measure_errors, sampled_errors
+from onegrad.verbs.trial import fit_models, run_trial
 from theory_cases import train_first_layer
 
 ALL_MODELS = ["network", "hermite:3", "linear", "conditional"]
@@ -24,7 +28,10 @@ def dense_test_mse(instance, first, model_map, weights, orders=150):
         loadings = law.loadings
         covariance = law.gaussian.level * first @ first.T + loadings @ loadings.T
         correlation = covariance / np.outer(law.deviations, law.deviations)
-        omega = sum(np.outer(a[q], a[q]) * correlation**q for q in range(orders + 1))
+        omega = np.zeros((k, k))
+        for coefficients in a[::-1]:  # Horner in the correlation
+            omega *= correlation
+            omega += np.outer(coefficients, coefficients)
         np.fill_diagonal(omega, model_map.second_moment(law))
         g = instance.teacher.coefficients(law.gaussian, orders)
         cov = law.target
@@ -59,11 +66,15 @@ def test_exact_error_equals_the_dense_definition(activation, task, source, rich_
             assert values[column] == pytest.approx(dense, rel=1e-6)
 
 
-def test_blocks_of_neurons_add_up_for_widths_beyond_one_tile(rng):
-    problem = small(network__width=1300, network__activation="tanh")
+def test_blocks_of_neurons_add_up_for_widths_beyond_one_tile(rng, monkeypatch):
+    """Tiles of 64 neurons in place of 1024: two whole ones and a part, as at a width of 2200."""
+    for name, size in (("TILE", 64), ("ROWS", 16), ("COLUMNS", 32)):
+        monkeypatch.setattr(pairs, name, size)
+    width = 2 * 64 + 9
+    problem = small(network__width=width, network__activation="tanh")
     instance, layers, first = train_first_layer(problem)
     feature_map = resolve_models(problem, ["network"])[0].feature_map(instance, layers, first)
-    weights = rng.standard_normal((1300, 1))
+    weights = rng.standard_normal((width, 1))
     exact = exact_test_mse(
         instance.mixture, instance.teacher, first, models=[(feature_map, weights)]
     )[0]
@@ -112,19 +123,24 @@ def test_a_series_cut_short_warns(rng):
 def test_exact_and_sampled_errors_agree_within_sampling_error(
     activation, task, source, rich_source
 ):
-    """Paired over trials: both see the same readout, only the test points are random."""
+    """Paired: both see the same readouts, three of them, only the test points are random."""
     changes = {"data": rich_source} if source == "rich" else {}
     problem = small(
-        network__activation=activation, teacher={"kind": task}, test_samples=4000, **changes
+        network__activation=activation, teacher={"kind": task}, test_samples=2000, **changes
     )
     models = resolve_models(problem, ALL_MODELS)
     differences, means = [], []
-    for trial in range(12):
-        exact = run_trial(problem, models, trial=trial)
-        sampled = run_trial(problem.replace(test="sampled"), models, trial=trial)
-        pairs = [(exact[m]["test_mse"][0], sampled[m]["test_mse"][0]) for m in ALL_MODELS]
-        differences.append([b - a for a, b in pairs])
-        means.append([a for a, _ in pairs])
+    for trial in range(3):
+        instance, layers, first = train_first_layer(problem, trial=trial)
+        maps = {m.key: m.feature_map(instance, layers, first) for m in models}
+        fits = fit_models(instance, instance.training_batch(), first, maps)
+        exact = measure_errors(instance, first, maps, fits)
+        means.append([exact[m.key]["test_mse"][0] for m in models])
+        for redraw in range(4):
+            elsewhere = replace(instance, streams=Streams(1, 4 * trial + redraw))
+            sampled = sampled_errors(elsewhere, first, maps, fits)
+            values = [sampled[m.key]["test_mse"][0] for m in models]
+            differences.append(np.array(values) - means[-1])
     differences = np.array(differences)
     stderr = differences.std(axis=0, ddof=1) / np.sqrt(12)
     assert np.all(np.abs(differences.mean(axis=0)) < 4.5 * stderr)

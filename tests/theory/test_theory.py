@@ -103,10 +103,10 @@ CASES = [
 def test_prediction_agrees_with_simulation_on_the_same_first_layer(
     activation, beta, alpha, task, ratio
 ):
-    """|difference| ≤ 4 standard errors + C/n; C = 6 covers the 2 % at n = 300."""
+    """|difference| ≤ 4 standard errors + C/n; C = 6 covers the 3 % at n = 200."""
     problem = Problem(
-        dimension=300,
-        samples=300,
+        dimension=200,
+        samples=200,
         test="sampled",
         test_samples=3000,
         teacher={"kind": task},
@@ -118,12 +118,12 @@ def test_prediction_agrees_with_simulation_on_the_same_first_layer(
     mean = simulated.mean(axis=0)
     stderr = simulated.std(axis=0, ddof=1) / np.sqrt(12)
     test_gap = np.abs(mean[:, 0] - predicted[:, 0])
-    assert np.all(test_gap <= 4 * stderr[:, 0] + 0.02 * mean[:, 0])
+    assert np.all(test_gap <= 4 * stderr[:, 0] + 0.03 * mean[:, 0])
     # Negative control: the prediction for half the samples is refused.
     wrong = predict_curve(
         problem, samples=[problem.samples // 2], models=["network"], draws=1, seed=1
     ).metrics["test_mse"][0, 0, 0, 0]
-    assert abs(mean[0, 0] - wrong) > 4 * stderr[0, 0] + 0.02 * mean[0, 0]
+    assert abs(mean[0, 0] - wrong) > 4 * stderr[0, 0] + 0.03 * mean[0, 0]
 
 
 def test_means_levels_and_ranks_are_predicted_too(rich_source):
@@ -143,7 +143,8 @@ def test_means_levels_and_ranks_are_predicted_too(rich_source):
 
 @pytest.mark.parametrize("activation", ["relu", "tanh"])
 def test_structure_agrees_with_the_dense_computation_for_wide_networks(activation):
-    problem = Problem(network={"activation": activation, "width": 1300})
+    """Within the .35 % that the largest remainder may cost, for m from n/3 to 10n, at n = 700."""
+    problem = Problem(dimension=700, samples=700, network={"activation": activation, "width": 900})
     instance, layers, first = train_first_layer(problem)
     models = resolve_models(problem, ["network", "hermite"])
     structured, dense = (
@@ -155,12 +156,12 @@ def test_structure_agrees_with_the_dense_computation_for_wide_networks(activatio
         errors = [
             ridge_errors(
                 spectra[model.key],
-                samples=np.array([333, 1000, 10000]),
+                samples=np.array([233, 700, 7000]),
                 ridge=np.array([1e-4, 1e-2]),
             ).test_mse
             for spectra in (structured, dense)
         ]
-        np.testing.assert_allclose(errors[0], errors[1], rtol=2e-3)
+        np.testing.assert_allclose(errors[0], errors[1], rtol=3.5e-3)
 
 
 def test_all_models_of_a_draw_are_reduced_the_same_way():
