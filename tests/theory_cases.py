@@ -13,7 +13,8 @@ from onegrad.verbs.predicted_draw import model_spectra
 from onegrad.verbs.trial import fit_models
 
 
-def trained(problem, seed=0, trial=0):
+def train_first_layer(problem, seed=0, trial=0):
+    """Return the instance, its initial layers, and F̂ after the step."""
     instance = draw(problem, seed=seed, trial=trial)
     layers, first = first_layers(instance)
     return instance, layers, first
@@ -21,7 +22,7 @@ def trained(problem, seed=0, trial=0):
 
 def paired(problem, names, *, seed, redraws):
     """Simulate `redraws` readouts on one first layer; return simulated and predicted metrics."""
-    instance, layers, first = trained(problem, seed=seed)
+    instance, layers, first = train_first_layer(problem, seed=seed)
     models = resolve_models(problem, names, seed=seed)
     simulated = []
     for trial in range(redraws):
@@ -36,7 +37,7 @@ def paired(problem, names, *, seed, redraws):
         fits = fit_models(other, other.training_batch(), first, maps)
         tests = sampled_errors(other, first, maps, fits)
         simulated.append([[tests[m.key]["test_mse"][0], fits[m.key].train_mse[0]] for m in models])
-    found = [
+    errors = [
         ridge_errors(
             model_spectra([m], instance, layers, first)[m.key],
             samples=np.array([problem.samples]),
@@ -44,7 +45,7 @@ def paired(problem, names, *, seed, redraws):
         )
         for m in models
     ]
-    predicted = np.array([[f.test_mse[0, 0], f.train_mse[0, 0]] for f in found])
+    predicted = np.array([[f.test_mse[0, 0], f.train_mse[0, 0]] for f in errors])
     return np.array(simulated), predicted
 
 

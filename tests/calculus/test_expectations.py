@@ -167,5 +167,5 @@ def test_activations_keep_single_precision(name):
 
 
 def test_erf_pair_limits():
-    one = np.ones(1)
-    assert closed_forms.erf_pair(0 * one, one, one)[0] == 0
+    unit = np.ones(1)
+    assert closed_forms.erf_pair(0 * unit, unit, unit)[0] == 0

@@ -47,7 +47,7 @@ def test_what_is_not_said_is_as_published(rows):
 
 def test_every_set_of_a_trial_has_rows_of_its_own(rows):
     sets = trial_rows(problem_of(*rows))
-    assert [len(one) for one in sets] == [60, 60, 80]
+    assert [len(rows) for rows in sets] == [60, 60, 80]
     together = np.concatenate(sets)
     assert len(np.unique(together, axis=0)) == len(together)
     other = np.concatenate(trial_rows(problem_of(*rows), trial=1))
@@ -85,8 +85,8 @@ def test_the_midpoint_keeps_the_difference_of_the_means(rows):
 
 def test_added_noise_has_its_deviation(rows):
     clean, noisy = (trial_rows(problem_of(*rows, noise=noise))[0] for noise in (0.0, 0.5))
-    found = (noisy - clean).std()
-    assert found == pytest.approx(0.5, abs=4 * 0.5 / np.sqrt(2 * clean.size))
+    deviation = (noisy - clean).std()
+    assert deviation == pytest.approx(0.5, abs=4 * 0.5 / np.sqrt(2 * clean.size))
 
 
 def test_rows_kept_for_the_fit_never_reach_a_network(rows):
@@ -126,10 +126,10 @@ def test_theory_reads_the_fitted_mixture_and_training_does_not_depend_on_it():
     }
     assert problems[1].for_training == problems[8].for_training
     assert problems[1].digest != problems[8].digest
-    real = simulate(problems[8], ["network"], trials=8).estimate()
+    real = simulate(problems[8], ["network"], trials=16).estimate()
     gaps = {}
     for c, problem in problems.items():
-        theory = predict(problem, ["network"], draws=8).estimate()
+        theory = predict(problem, ["network"], draws=3).estimate()
         gaps[c] = float(theory.mean[0, 0] / real.mean[0, 0] - 1)
     spread = float(real.stderr[0, 0] / real.mean[0, 0])
     # Eight components on 445 rows a class fit their own rows a little too well: up to a tenth.
@@ -140,11 +140,11 @@ def test_theory_reads_the_fitted_mixture_and_training_does_not_depend_on_it():
 def test_problems_that_share_a_trial_never_share_rows_with_their_step(rows, tmp_path):
     base = Problem(samples=30, test_samples=30, data=EmpiricalData(*rows, fit_share=0.0))
     sweep = Sweep(problem=base, axes={"step_samples": [10, 40, 80]}, models=["network"], trials=6)
-    found = run_sweep(sweep, tmp_path).to_frame()
+    frame = run_sweep(sweep, tmp_path).to_frame()
     for size in (10, 40, 80):
         alone = simulate(base.replace(step_samples=size), ["network"], trials=6)
-        mine = found[(found["step_samples"] == size) & (found["metric"] == "test_mse")]
-        assert mine["mean"].item() == pytest.approx(alone.estimate().mean[0, 0], rel=1e-12)
+        point = frame[(frame["step_samples"] == size) & (frame["metric"] == "test_mse")]
+        assert point["mean"].item() == pytest.approx(alone.estimate().mean[0, 0], rel=1e-12)
 
 
 def test_each_field_that_is_not_said_is_as_published(rows):
@@ -194,8 +194,8 @@ def test_three_classes_have_targets_of_their_own(rng):
 
 def test_redrawing_the_network_alone_keeps_the_rows(rows):
     problem = problem_of(*rows).replace(redraw="network")
-    for one, other in zip(trial_rows(problem, 0), trial_rows(problem, 3), strict=True):
-        assert np.array_equal(one, other)
+    for first, later in zip(trial_rows(problem, 0), trial_rows(problem, 3), strict=True):
+        assert np.array_equal(first, later)
 
 
 def test_duplicates_and_few_features_can_be_fitted(rng):
@@ -203,8 +203,8 @@ def test_duplicates_and_few_features_can_be_fitted(rng):
     y = np.repeat([0, 1], 200)
     data = EmpiricalData(x, y, fit=MixtureFit(components_per_class=16))
     problem = Problem(samples=30, test_samples=30, data=data)
-    found = predict(problem, ["network"], draws=1).estimate().mean
-    assert np.isfinite(found).all()
+    predicted = predict(problem, ["network"], draws=1).estimate().mean
+    assert np.isfinite(predicted).all()
     with pytest.raises(InvalidInput, match=r"fit\.rank=3: must be below the 3 features"):
         EmpiricalData(x, y, fit=MixtureFit(rank=3))
     with pytest.raises(InvalidInput, match="keeps 0 rows of class 0"):
@@ -218,13 +218,15 @@ def test_a_problem_on_the_fitted_mixture_has_the_scales_of_the_data():
         samples=100, test_samples=200, data=EmpiricalData(**DIGITS, fit={"components_per_class": 2})
     )
     fitted = on_fitted_mixture(real)
-    one, other = draw(real), draw(fitted)
+    on_rows, on_mixture = draw(real), draw(fitted)
     for name in ("learning_rate", "trace", "norm", "bulk_deviation"):
-        assert getattr(other.scales, name) == pytest.approx(getattr(one.scales, name))
+        assert getattr(on_mixture.scales, name) == pytest.approx(getattr(on_rows.scales, name))
     # Σ of the components is the data's, up to their own sampling.
-    total = sum(c.weight * (c.strengths.sum() + 64 * c.level) for c in other.mixture.components)
-    means = sum(c.weight * float(c.mean @ c.mean) for c in other.mixture.components)
-    assert total + means == pytest.approx(one.scales.trace, rel=0.05)
+    total = sum(
+        c.weight * (c.strengths.sum() + 64 * c.level) for c in on_mixture.mixture.components
+    )
+    means = sum(c.weight * float(c.mean @ c.mean) for c in on_mixture.mixture.components)
+    assert total + means == pytest.approx(on_rows.scales.trace, rel=0.05)
     assert simulate(fitted, ["network"], trials=1).metrics["test_mse"].shape == (1, 1, 1)
 
 
@@ -241,12 +243,12 @@ def test_a_sweep_over_fits_trains_its_networks_once(tmp_path):
     results = run_sweep(sweep, tmp_path)
     assert len(results.contents.rows) == 3 + 2 * 2
     frame = results.to_frame()
-    mine = frame[frame["metric"] == "test_mse"]
-    trained = mine[mine["verb"] == "simulate"]
+    test_errors = frame[frame["metric"] == "test_mse"]
+    trained = test_errors[test_errors["verb"] == "simulate"]
     assert list(trained["count"]) == [3, 3]
     assert trained["mean"].nunique() == 1
     assert len(results.theory_gaps()) == 2
-    assert mine[mine["verb"] == "predict"]["mean"].nunique() == 2
+    assert test_errors[test_errors["verb"] == "predict"]["mean"].nunique() == 2
 
 
 @pytest.mark.parametrize(

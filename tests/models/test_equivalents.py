@@ -96,37 +96,38 @@ def test_conditional_features_have_the_moments_that_the_exact_error_assumes():
     )
     instance = draw(problem)
     layers, first = first_layers(instance)
-    one = resolve_models(problem, ["conditional"])[0].feature_map(instance, layers, first)
+    feature_map = resolve_models(problem, ["conditional"])[0].feature_map(instance, layers, first)
     train, rng = instance.training_batch(), np.random.default_rng(1)
     laws = preactivation_laws(instance.mixture, instance.teacher, first)
     for (component, rows), law in zip(train.components(), laws, strict=True):
         inputs = train.inputs[rows]
-        basis = one.basis(component)
-        phi = one.features(inputs @ first.T, inputs @ basis, component, rng)
-        expected = conditional_pairs(one, law, first, basis)
-        np.fill_diagonal(expected, one.second_moment(law))
-        products = phi[:, :, None] * phi[:, None, :]
-        stderr = products.std(axis=0) / np.sqrt(len(phi))
-        z = (products.mean(axis=0) - expected) / stderr
+        basis = feature_map.basis(component)
+        phi = feature_map.features(inputs @ first.T, inputs @ basis, component, rng)
+        expected = conditional_pairs(feature_map, law, first, basis)
+        np.fill_diagonal(expected, feature_map.second_moment(law))
+        products = phi.T @ phi / len(phi)
+        squares = (phi**2).T @ phi**2 / len(phi)
+        stderr = np.sqrt((squares - products**2) / len(phi))
+        z = (products - expected) / stderr
         assert np.abs(z).max() < 4.5
         # Negative control: without degree 2 off the diagonal the products would be wrong.
-        a = one.coefficients(law, 2)
+        a = feature_map.coefficients(law, 2)
         correlation = (first @ first.T * law.gaussian.level + law.loadings @ law.loadings.T) / (
             np.outer(law.deviations, law.deviations)
         )
         without = expected - np.outer(a[2], a[2]) * correlation**2
         off = ~np.eye(10, dtype=bool)
-        assert np.abs((products.mean(axis=0) - without) / stderr)[off].max() > 4.5
+        assert np.abs((products - without) / stderr)[off].max() > 4.5
 
 
-def conditional_pairs(one, law, first, basis, orders=60):
+def conditional_pairs(feature_map, law, first, basis, orders=60):
     """E[φ̂_i φ̂_j] by the formula of docs/equations.md, every matrix dense."""
     variances = np.diag(basis.T @ law.gaussian.covariance_times(basis))
     loadings = (first @ basis) * np.sqrt(variances)
     scale = np.outer(law.deviations, law.deviations)
     rho = loadings @ loadings.T / scale
     beta = (law.gaussian.level * first @ first.T + law.loadings @ law.loadings.T) / scale - rho
-    a = one.coefficients(law, orders)
+    a = feature_map.coefficients(law, orders)
     total = np.zeros_like(rho)
     for order in range(orders + 1):
         kept = sum(comb(order, q) * rho ** (order - q) * beta**q for q in range(min(order, 2) + 1))
@@ -144,18 +145,24 @@ def test_exact_conditional_error_equals_the_dense_definition(activation, rng):
     )
     instance = draw(problem)
     layers, first = first_layers(instance)
-    one = resolve_models(problem, ["conditional"])[0].feature_map(instance, layers, first)
+    feature_map = resolve_models(problem, ["conditional"])[0].feature_map(instance, layers, first)
     w = rng.standard_normal(60)
     total = 0.0
     for law in preactivation_laws(instance.mixture, instance.teacher, first):
-        omega = conditional_pairs(one, law, first, one.basis(law.component), orders=180)
-        np.fill_diagonal(omega, one.second_moment(law))
+        omega = conditional_pairs(
+            feature_map, law, first, feature_map.basis(law.component), orders=180
+        )
+        np.fill_diagonal(omega, feature_map.second_moment(law))
         label = law.gaussian.label
-        error = 1 - 2 * label * w @ one.coefficients(law, 0)[0] / np.sqrt(60) + w @ omega @ w / 60
+        error = (
+            1
+            - 2 * label * w @ feature_map.coefficients(law, 0)[0] / np.sqrt(60)
+            + w @ omega @ w / 60
+        )
         total += law.gaussian.weight * error
-    exact = exact_test_mse(instance.mixture, instance.teacher, first, models=[(one, w[:, None])])[
-        0
-    ][0]
+    exact = exact_test_mse(
+        instance.mixture, instance.teacher, first, models=[(feature_map, w[:, None])]
+    )[0][0]
     assert exact == pytest.approx(total, rel=1e-6)
 
 

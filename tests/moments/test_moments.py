@@ -1,34 +1,22 @@
 """Exact test errors: against dense series, against sampled points, and where they must differ."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from conftest import small
-from onegrad.calculus import functions
 from onegrad.models.laws import preactivation_laws
 from onegrad.models.resolve import resolve_models
+from onegrad.moments import pairs
 from onegrad.moments.exact import exact_test_mse
-from onegrad.training.instance import draw
-from onegrad.training.layers import initialise
-from onegrad.training.step import gradient_step
-from onegrad.verbs.trial import run_trial
+from onegrad.training.streams import Streams
+from onegrad.verbs.evaluation import measure_errors, sampled_errors
+from onegrad.verbs.trial import fit_models, run_trial
+from theory_cases import train_first_layer
 
 ALL_MODELS = ["network", "hermite:3", "linear", "conditional"]
-
-
-def trained(problem, seed=0):
-    instance = draw(problem, seed=seed)
-    layers, batch = initialise(instance), instance.step_batch()
-    first = gradient_step(
-        layers,
-        batch.inputs,
-        batch.labels,
-        activation=functions.get(problem.network.activation),
-        learning_rate=instance.scales.learning_rate,
-    )
-    return instance, layers, first
 
 
 def dense_test_mse(instance, first, model_map, weights, orders=150):
@@ -40,7 +28,10 @@ def dense_test_mse(instance, first, model_map, weights, orders=150):
         loadings = law.loadings
         covariance = law.gaussian.level * first @ first.T + loadings @ loadings.T
         correlation = covariance / np.outer(law.deviations, law.deviations)
-        omega = sum(np.outer(a[q], a[q]) * correlation**q for q in range(orders + 1))
+        omega = np.zeros((k, k))
+        for coefficients in a[::-1]:  # Horner in the correlation
+            omega *= correlation
+            omega += np.outer(coefficients, coefficients)
         np.fill_diagonal(omega, model_map.second_moment(law))
         g = instance.teacher.coefficients(law.gaussian, orders)
         cov = law.target
@@ -59,61 +50,70 @@ def test_exact_error_equals_the_dense_definition(activation, task, source, rich_
     problem = small(network__width=70, network__activation=activation, **changes)
     if task == "labels":
         problem = problem.replace(teacher={"kind": "labels", "noise": 0.1})
-    instance, layers, first = trained(problem)
+    instance, layers, first = train_first_layer(problem)
     models = resolve_models(problem, ["network", "hermite:3"])
     weights = rng.standard_normal((70, 2))
     maps = [m.feature_map(instance, layers, first) for m in models]
     exact = exact_test_mse(
-        instance.mixture, instance.teacher, first, models=[(one, weights) for one in maps]
+        instance.mixture,
+        instance.teacher,
+        first,
+        models=[(feature_map, weights) for feature_map in maps],
     )
-    for one, values in zip(maps, exact, strict=True):
+    for feature_map, values in zip(maps, exact, strict=True):
         for column in range(2):
-            dense = dense_test_mse(instance, first, one, weights[:, column])
+            dense = dense_test_mse(instance, first, feature_map, weights[:, column])
             assert values[column] == pytest.approx(dense, rel=1e-6)
 
 
-def test_blocks_of_neurons_add_up_for_widths_beyond_one_tile(rng):
-    problem = small(network__width=1300, network__activation="tanh")
-    instance, layers, first = trained(problem)
-    one = resolve_models(problem, ["network"])[0].feature_map(instance, layers, first)
-    weights = rng.standard_normal((1300, 1))
-    exact = exact_test_mse(instance.mixture, instance.teacher, first, models=[(one, weights)])[0]
-    dense = dense_test_mse(instance, first, one, weights[:, 0])
+def test_blocks_of_neurons_add_up_for_widths_beyond_one_tile(rng, monkeypatch):
+    """Tiles of 64 neurons in place of 1024: two whole ones and a part, as at a width of 2200."""
+    for name, size in (("TILE", 64), ("ROWS", 16), ("COLUMNS", 32)):
+        monkeypatch.setattr(pairs, name, size)
+    width = 2 * 64 + 9
+    problem = small(network__width=width, network__activation="tanh")
+    instance, layers, first = train_first_layer(problem)
+    feature_map = resolve_models(problem, ["network"])[0].feature_map(instance, layers, first)
+    weights = rng.standard_normal((width, 1))
+    exact = exact_test_mse(
+        instance.mixture, instance.teacher, first, models=[(feature_map, weights)]
+    )[0]
+    dense = dense_test_mse(instance, first, feature_map, weights[:, 0])
     assert exact[0] == pytest.approx(dense, rel=1e-6)
 
 
 @pytest.mark.parametrize("activation", ["relu", "erf"])
 def test_closed_pair_forms_serve_almost_parallel_neurons(activation, rng):
     problem = small(network__activation=activation, data={"components": [{"weight": 1.0}]})
-    instance, layers, first = trained(problem)
+    instance, layers, first = train_first_layer(problem)
     first = first.copy()
     first[1] = first[0] * 1.3  # correlation 1: the series alone would not converge
-    one = resolve_models(problem, ["network"])[0].feature_map(instance, layers, first)
+    feature_map = resolve_models(problem, ["network"])[0].feature_map(instance, layers, first)
     weights = rng.standard_normal((30, 1))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        exact = exact_test_mse(instance.mixture, instance.teacher, first, models=[(one, weights)])[
-            0
-        ]
+        exact = exact_test_mse(
+            instance.mixture, instance.teacher, first, models=[(feature_map, weights)]
+        )[0]
     dense = dense_test_mse(
-        instance, first, one, weights[:, 0], orders=2000 if activation == "relu" else 400
+        instance, first, feature_map, weights[:, 0], orders=2000 if activation == "relu" else 400
     )
     assert exact[0] == pytest.approx(dense, rel=1e-4 if activation == "relu" else 1e-6)
 
 
 def test_a_series_cut_short_warns(rng):
     problem = small(network__activation="tanh", scaling={"learning_rate": 0.0, "spread": 200.0})
-    instance, layers, first = trained(problem)
+    instance, layers, first = train_first_layer(problem)
     first = first.copy()
     first[1] = first[0] * 20
     first[0] *= 20
-    one = resolve_models(problem, ["network"])[0].feature_map(instance, layers, first)
+    feature_map = resolve_models(problem, ["network"])[0].feature_map(instance, layers, first)
     with pytest.warns(UserWarning, match="almost parallel"):
         exact_test_mse(
             instance.mixture,
             instance.teacher,
             first,
-            models=[(one, rng.standard_normal((30, 1)))],
+            models=[(feature_map, rng.standard_normal((30, 1)))],
         )
 
 
@@ -123,19 +123,24 @@ def test_a_series_cut_short_warns(rng):
 def test_exact_and_sampled_errors_agree_within_sampling_error(
     activation, task, source, rich_source
 ):
-    """Paired over trials: both see the same readout, only the test points are random."""
+    """Paired: both see the same readouts, three of them, only the test points are random."""
     changes = {"data": rich_source} if source == "rich" else {}
     problem = small(
-        network__activation=activation, teacher={"kind": task}, test_samples=4000, **changes
+        network__activation=activation, teacher={"kind": task}, test_samples=2000, **changes
     )
     models = resolve_models(problem, ALL_MODELS)
     differences, means = [], []
-    for trial in range(12):
-        exact = run_trial(problem, models, trial=trial)
-        sampled = run_trial(problem.replace(test="sampled"), models, trial=trial)
-        pairs = [(exact[m]["test_mse"][0], sampled[m]["test_mse"][0]) for m in ALL_MODELS]
-        differences.append([b - a for a, b in pairs])
-        means.append([a for a, _ in pairs])
+    for trial in range(3):
+        instance, layers, first = train_first_layer(problem, trial=trial)
+        maps = {m.key: m.feature_map(instance, layers, first) for m in models}
+        fits = fit_models(instance, instance.training_batch(), first, maps)
+        exact = measure_errors(instance, first, maps, fits)
+        means.append([exact[m.key]["test_mse"][0] for m in models])
+        for redraw in range(4):
+            elsewhere = replace(instance, streams=Streams(1, 4 * trial + redraw))
+            sampled = sampled_errors(elsewhere, first, maps, fits)
+            values = [sampled[m.key]["test_mse"][0] for m in models]
+            differences.append(np.array(values) - means[-1])
     differences = np.array(differences)
     stderr = differences.std(axis=0, ddof=1) / np.sqrt(12)
     assert np.all(np.abs(differences.mean(axis=0)) < 4.5 * stderr)
@@ -160,10 +165,10 @@ def test_a_teacher_that_the_features_contain_is_learnt_to_nothing():
 
 def test_zero_readout_leaves_the_labels_second_moment():
     problem = small(teacher={"link": "relu", "norm": 1.0, "noise": 0.5})
-    instance, layers, first = trained(problem)
-    one = resolve_models(problem, ["network"])[0].feature_map(instance, layers, first)
+    instance, layers, first = train_first_layer(problem)
+    feature_map = resolve_models(problem, ["network"])[0].feature_map(instance, layers, first)
     value = exact_test_mse(
-        instance.mixture, instance.teacher, first, models=[(one, np.zeros((30, 1)))]
+        instance.mixture, instance.teacher, first, models=[(feature_map, np.zeros((30, 1)))]
     )[0][0]
     xi = instance.teacher.directions
     expected = 0.25  # noise; ReLU of a centred Gaussian: half its variance

@@ -38,13 +38,13 @@ def test_subtraction_lets_the_error_fall_up_to_the_square():
 
 
 def test_spikes_appear_band_by_band():
-    found = {}
+    features_at = {}
     for point, problem in STEPS_STUDIES["spikes"].settings("paper"):
         features = take_steps(problem).records[1].features
-        found[point["step_size.exponent"]] = features
+        features_at[point["step_size.exponent"]] = features
         print(point, features.predicted, features.observed, features.overlaps[:2].round(2))
-    assert found[0.0].observed == 0
-    assert found[0.15].observed == 1
-    assert found[0.36].observed == 2
-    assert found[0.15].overlaps[0, 0] > 0.8
-    assert found[0.36].overlaps[1, 1] > 0.5
+    assert features_at[0.0].observed == 0
+    assert features_at[0.15].observed == 1
+    assert features_at[0.36].observed == 2
+    assert features_at[0.15].overlaps[0, 0] > 0.8
+    assert features_at[0.36].overlaps[1, 1] > 0.5

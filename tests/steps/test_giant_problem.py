@@ -17,10 +17,14 @@ from onegrad import InvalidInput, Problem, StepsProblem, take_steps
         ({"batch": 5, "batch_exponent": 1.0}, "must not be given together"),
         ({"batch": None, "batch_exponent": 9.0}, "gives 10\\^12.42 samples"),
         ({"batch": None, "batch_exponent": 400.0}, "gives 10\\^552.1 samples"),
-        ({"teacher": {"links": ["z"], "noise": 1e300}}, "noise=1e\\+300: must be at most 1e\\+60"),
+        (
+            {"teacher": {"links": ["z"], "noise": 1e300}},
+            "noise=1e\\+300: must be at most 1e\\+60",
+        ),
         ({"ridge": 1.0, "penalty": 1.0}, "must not be given together"),
         ({"step_size": {"learning_rate": 1.0, "exponent": 0.1}}, "must not be given together"),
-        ({"step_size": {"exponent": 7.0}}, "must lie in"),
+        ({"step_size": {"exponent": 7.0}}, r"exponent=7.0: must lie in \[-2, 2\]; lower it"),
+        ({"step_size": {"exponent": -2.5}}, "raise it"),
         ({"samples": 10}, 'belongs to readout="fresh"'),
         ({"teacher": {"links": []}}, "at least one link"),
         ({"teacher": {"links": ["z"], "directions": np.eye(5)[:, :1]}}, "shape \\(5, 1\\)"),
@@ -69,7 +73,7 @@ def test_a_problem_survives_its_file(tmp_path):
 def test_published_step_sizes():
     assert small_steps().learning_rate(1.0) == 2 * 20
     assert small_steps(step_size={"per_root": 10.0}).learning_rate(1.0) == 10 * np.sqrt(300 * 20)
-    found = take_steps(small_steps(step_size={"exponent": 0.3}, steps=1)).records[1]
-    assert found.features.exponent == 0.3
-    assert found.change_spectrum.values[0] == pytest.approx(24**0.3)
+    record = take_steps(small_steps(step_size={"exponent": 0.3}, steps=1)).records[1]
+    assert record.features.exponent == 0.3
+    assert record.change_spectrum.values[0] == pytest.approx(24**0.3)
     assert small_steps(batch=None, batch_exponent=1.5).batch_size == round(24**1.5)

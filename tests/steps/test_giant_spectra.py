@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from onegrad import StepsProblem, take_steps
 from onegrad.calculus import functions
 from onegrad.steps import take as module
-from onegrad.steps.blocks import LowDegree, draw_layers, draw_source
+from onegrad.steps.blocks import LowDegree, draw_layers, draw_steps_instance
 from onegrad.steps.spectra import matrix_spectrum, predicted_spikes, spectrum
 
 
@@ -27,7 +27,7 @@ def test_tanh_has_no_second_spike_and_beyond_one_half_nothing_is_predicted():
 
 
 def test_spikes_of_the_features_appear_with_the_exponent():
-    found = {}
+    features_at = {}
     for exponent in (0.0, 0.15, 0.4):
         problem = StepsProblem(
             dimension=500,
@@ -37,21 +37,21 @@ def test_spikes_of_the_features_appear_with_the_exponent():
             teacher={"links": ["relu"]},
             test_samples=100,
         )
-        found[exponent] = take_steps(problem).records[1].features
-    assert [found[a].observed for a in (0.0, 0.15, 0.4)] == [0, 1, 2]
-    assert found[0.15].overlaps[0, 0] > 0.8
-    assert found[0.4].overlaps[1, 1] > 0.5
-    assert found[0.0].overlaps[0, 0] < 0.5
+        features_at[exponent] = take_steps(problem).records[1].features
+    assert [features_at[a].observed for a in (0.0, 0.15, 0.4)] == [0, 1, 2]
+    assert features_at[0.15].overlaps[0, 0] > 0.8
+    assert features_at[0.4].overlaps[1, 1] > 0.5
+    assert features_at[0.0].overlaps[0, 0] < 0.5
 
 
 def test_the_spectrum_of_features_is_that_of_the_centred_matrix():
     problem = StepsProblem(
         dimension=24, width=30, batch=400, test_samples=500, teacher={"links": ["z+z**2", "z-z**2"]}
     )
-    source = draw_source(problem, seed=0, trial=0)
-    layers = draw_layers(source)
-    taken = module._step(source, layers, 1, low=LowDegree("none"))
-    block = next(source.step_blocks(1))
+    instance = draw_steps_instance(problem, seed=0, trial=0)
+    layers = draw_layers(instance)
+    taken = module._step(instance, layers, 1, low=LowDegree("none"))
+    block = next(instance.step_blocks(1))
     phi = np.maximum(block.inputs @ taken.first.T, 0)
     phi -= phi.mean(axis=0)
     left, values, _ = np.linalg.svd(phi / np.sqrt(30), full_matrices=False)
@@ -75,10 +75,10 @@ def test_outliers_of_noise_plus_spikes_are_counted(seed, spikes):
     for strength in range(4, 4 + spikes):
         left, right = rng.standard_normal((2, 200))
         matrix += strength * np.outer(left / np.linalg.norm(left), right / np.linalg.norm(right))
-    found = matrix_spectrum(matrix).spectrum
-    assert found.count == spikes
-    assert found.values == pytest.approx(np.linalg.svd(matrix, compute_uv=False)[:40], rel=1e-6)
-    assert 1.9 < found.edge < 2.4
+    leading = matrix_spectrum(matrix).spectrum
+    assert leading.count == spikes
+    assert leading.values == pytest.approx(np.linalg.svd(matrix, compute_uv=False)[:40], rel=1e-6)
+    assert 1.9 < leading.edge < 2.4
 
 
 def test_a_matrix_of_low_rank_has_that_rank_and_a_tiny_one_no_outliers():

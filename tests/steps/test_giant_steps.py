@@ -11,9 +11,9 @@ from onegrad import InvalidInput, Problem, StepsProblem, take_steps
 from onegrad.calculus import functions
 from onegrad.models.resolve import resolve_models
 from onegrad.steps import blocks as stream
-from onegrad.steps import features
+from onegrad.steps import streamed_features
 from onegrad.steps import take as module
-from onegrad.steps.blocks import LowDegree, draw_layers, draw_source, estimate_low_degree
+from onegrad.steps.blocks import LowDegree, draw_layers, draw_steps_instance, estimate_low_degree
 from onegrad.steps.saved import Saved
 from onegrad.steps.spectra import matrix_spectrum
 from onegrad.training.instance import draw
@@ -86,12 +86,12 @@ def test_one_step_in_one_direction_is_the_core_s_network_bit_by_bit(
         activation=functions.get(activation),
         learning_rate=7.0,
     )
-    source = draw_source(giant, seed=seed, trial=trial)
-    mine = draw_layers(source)
-    assert np.array_equal(mine.first, layers.first)
-    assert np.array_equal(mine.second, layers.second)
-    assert np.array_equal(source.teacher.directions, instance.teacher.directions)
-    taken = module._step(source, mine, 1, low=LowDegree("none"))
+    steps_instance = draw_steps_instance(giant, seed=seed, trial=trial)
+    drawn = draw_layers(steps_instance)
+    assert np.array_equal(drawn.first, layers.first)
+    assert np.array_equal(drawn.second, layers.second)
+    assert np.array_equal(steps_instance.teacher.directions, instance.teacher.directions)
+    taken = module._step(steps_instance, drawn, 1, low=LowDegree("none"))
     assert np.array_equal(taken.first, trained)
     # The whole pipeline too: readout on fresh points and test error.
     theirs = run_trial(core, resolve_models(core, ["network"]), seed=seed, trial=trial)["network"]
@@ -103,41 +103,41 @@ def test_one_step_in_one_direction_is_the_core_s_network_bit_by_bit(
 
 
 def test_a_fresh_batch_per_step_and_the_same_test_points():
-    source = draw_source(small_steps(), seed=0, trial=0)
-    batches = [next(source.step_blocks(step)) for step in (1, 2, 3)]
+    instance = draw_steps_instance(small_steps(), seed=0, trial=0)
+    batches = [next(instance.step_blocks(step)) for step in (1, 2, 3)]
     assert not np.array_equal(batches[0].inputs, batches[1].inputs)
     assert not np.array_equal(batches[1].inputs, batches[2].inputs)
-    again = next(source.step_blocks(2))
+    again = next(instance.step_blocks(2))
     assert np.array_equal(again.inputs, batches[1].inputs)
     assert np.array_equal(again.labels, batches[1].labels)
-    tests = [list(source.test_blocks()) for _ in range(2)]
+    tests = [list(instance.test_blocks()) for _ in range(2)]
     assert sum(len(block.labels) for block in tests[0]) == 500
-    for one, other in zip(*tests, strict=True):
-        assert np.array_equal(one.inputs, other.inputs)
-        assert np.array_equal(one.labels, other.labels)
+    for earlier, later in zip(*tests, strict=True):
+        assert np.array_equal(earlier.inputs, later.inputs)
+        assert np.array_equal(earlier.labels, later.labels)
     for batch in batches:
         assert not np.array_equal(batch.inputs[:100], tests[0][0].inputs[:100])
 
 
 def test_the_readout_s_batch_is_the_step_s_or_one_fresh_one_for_all_steps():
-    source = draw_source(small_steps(), seed=0, trial=0)
+    instance = draw_steps_instance(small_steps(), seed=0, trial=0)
     for step in (1, 2):
-        mine, theirs = next(source.readout_blocks(step)), next(source.step_blocks(step))
-        assert np.array_equal(mine.inputs, theirs.inputs)
-    source = draw_source(small_steps(readout="fresh", samples=70), seed=0, trial=0)
-    one, other = (next(source.readout_blocks(step)) for step in (1, 2))
-    assert np.array_equal(one.inputs, other.inputs)
-    assert len(one.labels) == 70
-    assert not np.array_equal(one.inputs, next(source.step_blocks(1)).inputs[:70])
+        readout, step_block = next(instance.readout_blocks(step)), next(instance.step_blocks(step))
+        assert np.array_equal(readout.inputs, step_block.inputs)
+    instance = draw_steps_instance(small_steps(readout="fresh", samples=70), seed=0, trial=0)
+    earlier, later = (next(instance.readout_blocks(step)) for step in (1, 2))
+    assert np.array_equal(earlier.inputs, later.inputs)
+    assert len(earlier.labels) == 70
+    assert not np.array_equal(earlier.inputs, next(instance.step_blocks(1)).inputs[:70])
 
 
 def test_steps_are_those_of_the_gradient_step_on_each_batch():
     problem = small_steps(subtract="none", step_size={"learning_rate": 3.0})
-    source = draw_source(problem, seed=2, trial=0)
-    layers = draw_layers(source)
+    instance = draw_steps_instance(problem, seed=2, trial=0)
+    layers = draw_layers(instance)
     first = layers.first
     for step in (1, 2, 3):
-        block = next(source.step_blocks(step))
+        block = next(instance.step_blocks(step))
         first = gradient_step(
             Layers(first, layers.second),
             block.inputs,
@@ -146,7 +146,7 @@ def test_steps_are_those_of_the_gradient_step_on_each_batch():
             learning_rate=3.0,
         )
     result = take_steps(problem, seed=2)
-    expected = module.align(first, source)
+    expected = module.align(first, instance)
     assert np.array_equal(result.records[-1].weights.overlaps, expected.overlaps)
 
 
@@ -154,21 +154,21 @@ def test_the_streamed_readout_is_the_held_one(monkeypatch):
     problem = small_steps(batch=5000, ridge=1e-4, subtract="linear")
     taken = []
     for name in ("_streamed_fit", "fit_readout"):
-        original = getattr(features, name)
+        original = getattr(streamed_features, name)
 
         def noted(*given, name=name, original=original, **named):
             taken.append(name)
             return original(*given, **named)
 
-        monkeypatch.setattr(features, name, noted)
+        monkeypatch.setattr(streamed_features, name, noted)
     streamed = take_steps(problem)
     assert taken == ["_streamed_fit"] * 4
-    monkeypatch.setattr(features, "HELD_ROWS", 10_000)
-    held = take_steps(problem)
+    monkeypatch.setattr(streamed_features, "HELD_ROWS", 10_000)
+    whole = take_steps(problem)
     assert taken[4:] == ["fit_readout"] * 4
-    for one, other in zip(held.records, streamed.records, strict=True):
-        assert one.test_mse == pytest.approx(other.test_mse, rel=1e-9)
-        assert one.train_mse == pytest.approx(other.train_mse, rel=1e-9)
+    for expected, record in zip(whole.records, streamed.records, strict=True):
+        assert expected.test_mse == pytest.approx(record.test_mse, rel=1e-9)
+        assert expected.train_mse == pytest.approx(record.train_mse, rel=1e-9)
 
 
 def test_memory_does_not_grow_with_the_batch():
@@ -186,19 +186,21 @@ def test_memory_does_not_grow_with_the_batch():
 
 def test_the_linear_part_is_estimated_on_the_training_batch_alone():
     problem = small_steps(batch=400, subtract="linear", teacher={"links": ["4*z+z**2", "z"]})
-    source = draw_source(problem, seed=0, trial=0)
-    block = next(source.step_blocks(1))
-    found = estimate_low_degree(problem, source.step_blocks(1), 400)
+    instance = draw_steps_instance(problem, seed=0, trial=0)
+    block = next(instance.step_blocks(1))
+    low_degree = estimate_low_degree(problem, instance.step_blocks(1), 400)
     design = np.concatenate([np.ones((400, 1)), block.inputs], axis=1)
     expected = np.linalg.lstsq(design, block.labels)[0]
-    assert found.method == "least squares"
-    assert np.concatenate([[found.constant], found.slope]) == pytest.approx(expected, rel=1e-9)
+    assert low_degree.method == "least squares"
+    assert np.concatenate([[low_degree.constant], low_degree.slope]) == pytest.approx(
+        expected, rel=1e-9
+    )
     few = small_steps(batch=30, subtract="linear")
-    source = draw_source(few, seed=0, trial=0)
-    block = next(source.step_blocks(1))
-    found = estimate_low_degree(few, source.step_blocks(1), 30)
-    assert found.method == "moments"
-    assert found.slope == pytest.approx(
+    instance = draw_steps_instance(few, seed=0, trial=0)
+    block = next(instance.step_blocks(1))
+    low_degree = estimate_low_degree(few, instance.step_blocks(1), 30)
+    assert low_degree.method == "moments"
+    assert low_degree.slope == pytest.approx(
         np.mean((block.labels - block.labels.mean())[:, None] * block.inputs, axis=0)
     )
 
@@ -207,23 +209,23 @@ def test_least_squares_hold_one_matrix(monkeypatch):
     """Blocks of 32 rows are small beside (d + 1)²; a second such matrix would be seen."""
     monkeypatch.setattr(stream, "STEP_ROWS", 32)
     problem = small_steps(dimension=500, batch=1002, subtract="linear")
-    source = draw_source(problem, seed=0, trial=0)
+    instance = draw_steps_instance(problem, seed=0, trial=0)
     tracemalloc.start()
-    found = estimate_low_degree(problem, source.step_blocks(1), 1002)
+    low_degree = estimate_low_degree(problem, instance.step_blocks(1), 1002)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert found.method == "least squares"
+    assert low_degree.method == "least squares"
     assert peak < 1.6 * 8 * 501**2
 
 
 def test_adding_a_linear_part_to_the_target_changes_nothing_after_subtraction():
     bare = small_steps(subtract="linear", batch=2000, teacher={"links": ["z**2"]}, steps=1)
     tilted = small_steps(subtract="linear", batch=2000, teacher={"links": ["5*z+z**2+3"]}, steps=1)
-    one, other = take_steps(bare).records[1], take_steps(tilted).records[1]
-    assert one.weights.overlaps == pytest.approx(other.weights.overlaps, abs=1e-9)
-    assert one.test_mse == pytest.approx(other.test_mse, rel=1e-6)
+    plain, subtracted = take_steps(bare).records[1], take_steps(tilted).records[1]
+    assert plain.weights.overlaps == pytest.approx(subtracted.weights.overlaps, abs=1e-9)
+    assert plain.test_mse == pytest.approx(subtracted.test_mse, rel=1e-6)
     untouched = take_steps(small_steps(batch=2000, teacher={"links": ["5*z+z**2+3"]}, steps=1))
-    assert untouched.records[1].test_mse != pytest.approx(other.test_mse, rel=1e-2)
+    assert untouched.records[1].test_mse != pytest.approx(subtracted.test_mse, rel=1e-2)
 
 
 def test_a_killed_run_continues_with_the_same_bits(tmp_path, monkeypatch):
@@ -232,10 +234,10 @@ def test_a_killed_run_continues_with_the_same_bits(tmp_path, monkeypatch):
     state = tmp_path / "state.npz"
     original = module._step
 
-    def dies(source, layers, step, *, low):
+    def dies(instance, layers, step, *, low):
         if step == 3:
             raise KeyboardInterrupt
-        return original(source, layers, step, low=low)
+        return original(instance, layers, step, low=low)
 
     monkeypatch.setattr(module, "_step", dies)
     with pytest.raises(KeyboardInterrupt):
@@ -243,9 +245,9 @@ def test_a_killed_run_continues_with_the_same_bits(tmp_path, monkeypatch):
     assert len(Saved.load(state, problem, 0, 0).records) == 3
     seen = []
 
-    def counts(source, layers, step, *, low):
+    def counts(instance, layers, step, *, low):
         seen.append(step)
-        return original(source, layers, step, low=low)
+        return original(instance, layers, step, low=low)
 
     monkeypatch.setattr(module, "_step", counts)
     continued = take_steps(problem, state=state)

@@ -112,13 +112,13 @@ def test_two_callables_are_never_the_same_link_by_name():
 
         return shared_name
 
-    one = MultiIndex(links=[powered(1)])
-    other = MultiIndex(links=[powered(3)])
-    assert one.links == ("shared_name",)
-    assert other.links != one.links
-    assert other.links[0].startswith("shared_name_")
-    assert first_direction(one) == pytest.approx([1])
-    assert first_direction(other) == pytest.approx([3])
+    named = MultiIndex(links=[powered(1)])
+    renamed = MultiIndex(links=[powered(3)])
+    assert named.links == ("shared_name",)
+    assert renamed.links != named.links
+    assert renamed.links[0].startswith("shared_name_")
+    assert first_direction(named) == pytest.approx([1])
+    assert first_direction(renamed) == pytest.approx([3])
     register_function("shared_name", powered(2))  # whoever registers again replaces
     assert first_direction(MultiIndex(links=["shared_name"])) == pytest.approx([0], abs=1e-9)
     smooth, bent = powered(2), register_function("bent_once", powered(2), kinks=(0.0,))
@@ -140,10 +140,10 @@ def test_a_formula_of_a_registered_activation_follows_it(monkeypatch):
     monkeypatch.setattr(functions.FUNCTIONS, "entries", entries)
     marks = []
     for scale in (1.0, 2.0):
-        functions.register_function("mine", lambda z, s=scale: s * z, lambda z, s=scale: s + 0 * z)
-        teacher = MultiIndex(links=["mine(z) + z"])
+        functions.register_function("tuned", lambda z, s=scale: s * z, lambda z, s=scale: s + 0 * z)
+        teacher = MultiIndex(links=["tuned(z) + z"])
         assert first_direction(teacher) == pytest.approx([scale + 1])
-        marks.append(functions.fingerprint("mine(z) + z"))
+        marks.append(functions.fingerprint("tuned(z) + z"))
     assert None not in marks
     assert marks[0] != marks[1]
     assert functions.fingerprint("tanh(z) + z") is None
@@ -252,9 +252,9 @@ def test_many_links_of_a_sum_climb_as_dense_tensors_do(monkeypatch):
     monkeypatch.setattr(module, "MOST_ENTRIES", 4)
     sparse = staircase(teacher)
     assert (sparse.leaps, sparse.degree, sparse.complete) == (dense.leaps, 6, True)
-    for one, other in zip(sparse.subspaces, dense.subspaces, strict=True):
-        assert one @ one.T == pytest.approx(other @ other.T, abs=1e-9)
-        assert one.T @ one == pytest.approx(np.eye(one.shape[1]), abs=1e-14)
+    for basis, expected in zip(sparse.subspaces, dense.subspaces, strict=True):
+        assert basis @ basis.T == pytest.approx(expected @ expected.T, abs=1e-9)
+        assert basis.T @ basis == pytest.approx(np.eye(basis.shape[1]), abs=1e-14)
 
 
 def test_the_degree_that_was_looked_at_is_said():

@@ -17,7 +17,7 @@ def test_marchenko_pastur_has_its_moments():
 
 def test_the_limit_agrees_with_its_simulation_and_the_correction_matters():
     """tanh student, sin teacher, k = 2n: the published limit is several per cent high."""
-    n, width, ratio = 300, 2.0, 3.0
+    n, width, ratio = 200, 2.0, 3.0
     limit = maximal_rate_limit(
         "tanh", "sin", step_ratio=20, rate=3, width_ratio=width, sample_ratio=[ratio], ridge=0.1
     )

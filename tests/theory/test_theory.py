@@ -25,7 +25,7 @@ from onegrad.theory.ridge import effective_ridge, ridge_errors
 from onegrad.theory.spectrum import ReducedMoments, Tridiagonal
 from onegrad.theory.spike_grid import half_range_rule
 from onegrad.verbs.predicted_draw import model_spectra
-from theory_cases import paired, trained
+from theory_cases import paired, train_first_layer
 
 
 @pytest.mark.parametrize("source", ["plain", "rich"])
@@ -35,16 +35,16 @@ def test_population_moments_give_the_exact_error_of_any_readout(
 ):
     changes = {"data": rich_source} if source == "rich" else {}
     problem = small(network__activation=activation, network__width=150, **changes)
-    instance, layers, first = trained(problem)
+    instance, layers, first = train_first_layer(problem)
     weights = rng.standard_normal((150, 1))
     for model in resolve_models(problem, ["network", "hermite:3"]):
-        one = model.feature_map(instance, layers, first)
-        moments = population_moments(instance.mixture, instance.teacher, first, one)
+        feature_map = model.feature_map(instance, layers, first)
+        moments = population_moments(instance.mixture, instance.teacher, first, feature_map)
         w = weights[:, 0]
         quadratic = moments.label_power - 2 * w @ moments.label + w @ moments.covariance @ w
-        exact = exact_test_mse(instance.mixture, instance.teacher, first, models=[(one, weights)])[
-            0
-        ][0]
+        exact = exact_test_mse(
+            instance.mixture, instance.teacher, first, models=[(feature_map, weights)]
+        )[0][0]
         assert quadratic == pytest.approx(exact, rel=1e-6)
         assert np.linalg.eigvalsh(moments.covariance).min() > 0
 
@@ -103,10 +103,10 @@ CASES = [
 def test_prediction_agrees_with_simulation_on_the_same_first_layer(
     activation, beta, alpha, task, ratio
 ):
-    """|difference| ≤ 4 standard errors + C/n; C = 6 covers the 2 % at n = 300."""
+    """|difference| ≤ 4 standard errors + C/n; C = 6 covers the 3 % at n = 200."""
     problem = Problem(
-        dimension=300,
-        samples=300,
+        dimension=200,
+        samples=200,
         test="sampled",
         test_samples=3000,
         teacher={"kind": task},
@@ -118,12 +118,12 @@ def test_prediction_agrees_with_simulation_on_the_same_first_layer(
     mean = simulated.mean(axis=0)
     stderr = simulated.std(axis=0, ddof=1) / np.sqrt(12)
     test_gap = np.abs(mean[:, 0] - predicted[:, 0])
-    assert np.all(test_gap <= 4 * stderr[:, 0] + 0.02 * mean[:, 0])
+    assert np.all(test_gap <= 4 * stderr[:, 0] + 0.03 * mean[:, 0])
     # Negative control: the prediction for half the samples is refused.
     wrong = predict_curve(
         problem, samples=[problem.samples // 2], models=["network"], draws=1, seed=1
     ).metrics["test_mse"][0, 0, 0, 0]
-    assert abs(mean[0, 0] - wrong) > 4 * stderr[0, 0] + 0.02 * mean[0, 0]
+    assert abs(mean[0, 0] - wrong) > 4 * stderr[0, 0] + 0.03 * mean[0, 0]
 
 
 def test_means_levels_and_ranks_are_predicted_too(rich_source):
@@ -143,8 +143,9 @@ def test_means_levels_and_ranks_are_predicted_too(rich_source):
 
 @pytest.mark.parametrize("activation", ["relu", "tanh"])
 def test_structure_agrees_with_the_dense_computation_for_wide_networks(activation):
-    problem = Problem(network={"activation": activation, "width": 1300})
-    instance, layers, first = trained(problem)
+    """Within the .35 % that the largest remainder may cost, for m from n/3 to 10n, at n = 700."""
+    problem = Problem(dimension=700, samples=700, network={"activation": activation, "width": 900})
+    instance, layers, first = train_first_layer(problem)
     models = resolve_models(problem, ["network", "hermite"])
     structured, dense = (
         model_spectra(models, instance, layers, first, dense=dense) for dense in (False, True)
@@ -155,12 +156,12 @@ def test_structure_agrees_with_the_dense_computation_for_wide_networks(activatio
         errors = [
             ridge_errors(
                 spectra[model.key],
-                samples=np.array([333, 1000, 10000]),
+                samples=np.array([233, 700, 7000]),
                 ridge=np.array([1e-4, 1e-2]),
             ).test_mse
             for spectra in (structured, dense)
         ]
-        np.testing.assert_allclose(errors[0], errors[1], rtol=2e-3)
+        np.testing.assert_allclose(errors[0], errors[1], rtol=3.5e-3)
 
 
 def test_all_models_of_a_draw_are_reduced_the_same_way():
@@ -168,7 +169,7 @@ def test_all_models_of_a_draw_are_reduced_the_same_way():
     problem = Problem(
         dimension=500, samples=500, network={"activation": "tanh", "width_ratio": 3.0}
     )
-    instance, layers, first = trained(problem)
+    instance, layers, first = train_first_layer(problem)
     network, hermite = resolve_models(problem, ["network", "hermite"])
     assert model_spectra([network], instance, layers, first)[network.key].extra > 0
     both = model_spectra([network, hermite], instance, layers, first)
@@ -245,8 +246,8 @@ def test_conditional_theory_predicts_training_errors_at_strong_spikes(
     )
     simulated, _ = paired(problem, ["network"], seed=1, redraws=16)
     mean, stderr = simulated.mean(axis=0)[0], simulated.std(axis=0, ddof=1)[0] / 4
-    found = predict(problem, ["network"], method="full_types", draws=1, seed=1)
-    test, train = (found.metrics[name][0, 0, 0] for name in ("test_mse", "train_mse"))
+    errors = predict(problem, ["network"], method="full_types", draws=1, seed=1)
+    test, train = (errors.metrics[name][0, 0, 0] for name in ("test_mse", "train_mse"))
     assert abs(test - mean[0]) <= 4 * stderr[0] + 0.03 * mean[0]
     assert abs(train - mean[1]) <= 4 * stderr[1] + 0.05 * mean[1]
     # Control: another number of samples on the same first layer must not pass.
@@ -290,9 +291,9 @@ def test_a_strength_outside_the_theorem_is_computed_with_a_warning():
 def test_many_samples_reach_the_best_linear_readout():
     """Known answer: m → ∞ and λ → 0 leave E y² − ψᵀΩ^{-1}ψ."""
     problem = small(network__width=20)
-    instance, layers, first = trained(problem)
-    one = resolve_models(problem, ["network"])[0].feature_map(instance, layers, first)
-    moments = population_moments(instance.mixture, instance.teacher, first, one)
+    instance, layers, first = train_first_layer(problem)
+    feature_map = resolve_models(problem, ["network"])[0].feature_map(instance, layers, first)
+    moments = population_moments(instance.mixture, instance.teacher, first, feature_map)
     best = moments.label_power - moments.label @ np.linalg.solve(moments.covariance, moments.label)
     curve = predict_curve(problem, samples=[10**9], ridge=[1e-12], models=["network"], draws=1)
     assert curve.metrics["test_mse"][0, 0, 0, 0] == pytest.approx(best, rel=1e-5)
@@ -301,8 +302,8 @@ def test_many_samples_reach_the_best_linear_readout():
 def test_the_gap_of_the_theorems_degree_shrinks_as_n_doubles():
     gaps = []
     for n in (125, 250, 500):
-        found = equivalence(Problem(dimension=n, samples=n), [3], draws=3)
-        gaps.append(found.gaps[0])
+        by_theory = equivalence(Problem(dimension=n, samples=n), [3], draws=3)
+        gaps.append(by_theory.gaps[0])
     assert gaps[0] > 1.5 * gaps[1] > 1.5 * 1.5 * gaps[2] > 0
 
 
@@ -313,13 +314,13 @@ def test_a_higher_degree_is_not_always_closer():
         scaling={"strength": 0.74, "weighting": 0.0},
         teacher={"direction": "spikes"},
     )
-    found = equivalence(problem, [1, 2, 3, 4], draws=1, tolerance=0.05)
-    by_degree = dict(zip(found.degrees, found.gaps, strict=True))
+    by_theory = equivalence(problem, [1, 2, 3, 4], draws=1, tolerance=0.05)
+    by_degree = dict(zip(by_theory.degrees, by_theory.gaps, strict=True))
     assert by_degree[1] > 1
     assert abs(by_degree[3]) < 0.05
     assert abs(by_degree[4]) > 2 * abs(by_degree[3])
-    assert found.smallest == 2
-    assert found.theorem == 3
+    assert by_theory.smallest == 2
+    assert by_theory.theorem == 3
 
 
 @pytest.mark.parametrize(

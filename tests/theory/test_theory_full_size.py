@@ -31,8 +31,8 @@ def test_theory_at_full_size(activation, beta, alpha, task, ratio):
     )
     simulated, single = paired(problem, ["network"], seed=0, redraws=20)
     mean, stderr = simulated.mean(axis=0)[0], simulated.std(axis=0, ddof=1)[0] / np.sqrt(20)
-    found = predict(problem, ["network"], method="full_types", draws=1)
-    train = found.metrics["train_mse"][0, 0, 0]
+    errors = predict(problem, ["network"], method="full_types", draws=1)
+    train = errors.metrics["train_mse"][0, 0, 0]
     print(
         f"{activation} β={beta} α={alpha} {task} k/m={ratio}: "
         f"test {single[0, 0] / mean[0] - 1:+.2%} ± {stderr[0] / mean[0]:.2%}, "

@@ -19,7 +19,7 @@ def link_moments(link: Function, order: int) -> tuple[Floats, float, float, floa
 
     Coefficients that are zero up to quadrature and rounding, beside the link's own size, are 0.
     """
-    zero, one = np.zeros(1), np.ones(1)
+    zero, unit = np.zeros(1), np.ones(1)
     with np.errstate(all="ignore"):
         # A power of two: squares of large links do not overflow, and no bit is lost.
         largest = float(np.max(np.abs(link(np.linspace(-4.0, 4.0, 81)))))
@@ -29,16 +29,16 @@ def link_moments(link: Function, order: int) -> tuple[Floats, float, float, floa
             return Function(link.name, lambda z: link(z) / size - mean, kinks=link.kinks)
 
         if link.coefficients is None:
-            found = hermite_coefficients(moved(0.0), zero, one, order=order)[:, 0]
+            coefficients = hermite_coefficients(moved(0.0), zero, unit, order=order)[:, 0]
         else:
-            found = hermite_coefficients(link, zero, one, order=order)[:, 0] / size
-        root = sqrt(second_moment(moved(0.0), zero, one)[0])
-        deviation = sqrt(second_moment(moved(float(found[0])), zero, one)[0])
+            coefficients = hermite_coefficients(link, zero, unit, order=order)[:, 0] / size
+        root = sqrt(second_moment(moved(0.0), zero, unit)[0])
+        deviation = sqrt(second_moment(moved(float(coefficients[0])), zero, unit)[0])
         rounding = ROUNDING * root
         unseen = 0.0
         if deviation > rounding:
-            unseen = 1 - float(np.sum((found[1:] / deviation) ** 2))
+            unseen = 1 - float(np.sum((coefficients[1:] / deviation) ** 2))
         least = max(NEGLIGIBLE * deviation, rounding)
-        found = np.where(np.abs(found) <= least, 0.0, found)
+        coefficients = np.where(np.abs(coefficients) <= least, 0.0, coefficients)
         scales = np.sqrt(np.cumprod([1.0, *range(1, order + 1)]))
-        return size * (found * scales), size * root, size * deviation, unseen
+        return size * (coefficients * scales), size * root, size * deviation, unseen

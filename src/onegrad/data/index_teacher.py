@@ -44,21 +44,21 @@ class IndexTeacher:
 
     def coefficients(self, gaussian: Gaussian, order: int) -> Floats:
         """Return ĝ_l = E[link(m + s z) H_l(z)]/√l!."""
-        return self.local_coefficients(*self.law(gaussian), order)[:, 0]
+        return self.coefficients_at(*self.law(gaussian), order)[:, 0]
 
     def second_moment(self, gaussian: Gaussian) -> float:
         """Return E[link²] + δ²."""
-        return float(self.local_second_moment(*self.law(gaussian))[0])
+        return float(self.second_moment_at(*self.law(gaussian))[0])
 
     def has_finite_power(self, gaussian: Gaussian) -> bool:
         """Return whether link² falls off faster than the component's tails rise."""
         return decays(self.link, *self.law(gaussian))
 
-    def local_coefficients(self, means: Floats, deviations: Floats, order: int) -> Floats:
+    def coefficients_at(self, means: Floats, deviations: Floats, order: int) -> Floats:
         """Return E[link(m + s z) H_l(z)]/√l!."""
         return hermite_coefficients(self.link, means, deviations, order=order)
 
-    def local_second_moment(self, means: Floats, deviations: Floats) -> Floats:
+    def second_moment_at(self, means: Floats, deviations: Floats) -> Floats:
         """Return E[link(m + s z)²] + δ²."""
         return second_moment(self.link, means, deviations) + self.noise * self.noise
 
@@ -95,7 +95,9 @@ class SingleIndex(TeacherDescription):
     `norm` says otherwise; a given array is rescaled too.
     """
 
-    kind: Literal["index"] = "index"
+    kind: Literal["index"] = Field(
+        default="index", description="Labels by a link of one direction."
+    )
     link: LinkName = Field(
         default="relu", description="Link function of the teacher: a name or a formula."
     )

@@ -49,11 +49,11 @@ class LabelTeacher:
         """Labels are finite numbers."""
         return True
 
-    def local_coefficients(self, means: Floats, deviations: Floats, order: int) -> Floats:
+    def coefficients_at(self, means: Floats, deviations: Floats, order: int) -> Floats:
         """Not defined: class labels depend on no projection."""
         raise NotImplementedError("class labels have no projections")
 
-    def local_second_moment(self, means: Floats, deviations: Floats) -> Floats:
+    def second_moment_at(self, means: Floats, deviations: Floats) -> Floats:
         """Not defined: class labels depend on no projection."""
         raise NotImplementedError("class labels have no projections")
 
@@ -68,7 +68,7 @@ class ClassLabels(TeacherDescription):
 
     reads_labels: ClassVar[bool] = True
 
-    kind: Literal["labels"] = "labels"
+    kind: Literal["labels"] = Field(default="labels", description="Labels by component or class.")
     noise: NonNegative = Field(default=0.0, description="Deviation of label noise.")
 
     def draw(self, population: Population, norm: float, rng: np.random.Generator) -> Teacher:

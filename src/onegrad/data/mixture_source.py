@@ -128,7 +128,7 @@ class MixtureSource(Source):
     strengths to the sum of the first one's. Exact test errors and theory need such a source.
     """
 
-    kind: Literal["mixture"] = "mixture"
+    kind: Literal["mixture"] = Field(default="mixture", description="A Gaussian mixture.")
     components: tuple[Component, ...] = Field(
         default=(Component(weight=0.5), Component(weight=0.5)), description="The components."
     )

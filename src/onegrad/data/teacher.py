@@ -50,10 +50,10 @@ class Teacher(Protocol):
     def has_finite_power(self, gaussian: Gaussian) -> bool:
         """Return whether E[y²] is finite under one component."""
 
-    def local_coefficients(self, means: Floats, deviations: Floats, order: int) -> Floats:
+    def coefficients_at(self, means: Floats, deviations: Floats, order: int) -> Floats:
         """Return E[y H_l(z)]/√l! where the projection is means + deviations·z; needs r = 1."""
 
-    def local_second_moment(self, means: Floats, deviations: Floats) -> Floats:
+    def second_moment_at(self, means: Floats, deviations: Floats) -> Floats:
         """Return E[y²] there, noise included."""
 
 

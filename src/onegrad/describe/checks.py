@@ -49,7 +49,10 @@ def positive_numbers(name: str, value: Any) -> list[float]:
 
 def shown(value: object) -> str:
     """Return a short text for a value in a message."""
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # whole numbers of thousands of digits have no text
+        text = f"{type(value).__name__} too long to show"
     return text if len(text) <= 60 else text[:57] + "..."
 
 

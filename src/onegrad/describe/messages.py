@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from onegrad.describe.checks import shown
+from onegrad.describe.checks import LARGEST_COUNT, shown
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.schema import bounds, known_fields
 
@@ -23,7 +23,6 @@ RULES = {
     "tuple_type": "must be a list; correct it",
     "literal_error": "must be {expected}; choose one",
     "model_type": "must be a table of fields; correct it",
-    "model_attributes_type": "must be a table of fields; correct it",
     "dict_type": "must be a table of fields; correct it",
 }
 BOUNDS = ("greater_than", "greater_than_equal", "less_than", "less_than_equal")
@@ -71,7 +70,8 @@ def _range(model: type[BaseModel], field: str, context: dict[str, Any]) -> str:
     low, high, open_low, whole = bounds(model, field)
     if whole and context.get("ge") is not None:
         return f"must be a whole number of at least {context['ge']}"
-    if low is not None and high is not None and not whole and not open_low:
+    # An end beyond all sizes guards against overflow: it is named only to whom it concerns.
+    if low is not None and high is not None and high < LARGEST_COUNT and not whole and not open_low:
         return f"must lie in [{low:g}, {high:g}]"
     if "gt" in context:
         return f"must be greater than {context['gt']:g}"

@@ -1,7 +1,7 @@
 """Registries: what names stand for, what users have added, and how workers learn of it.
 
-A registry maps names to things (functions, models, kinds of sources, …). What a user registers is
-shipped to worker processes as a snapshot and adopted there.
+A registry maps names to functions, models, kinds of sources, … What a user registers is shipped to
+worker processes as a snapshot and adopted there.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Entry(Generic[T]):
-    """A registered thing, and a mark of what it computes where its name does not tell.
+    """What a name stands for, and a mark of what it computes where the name does not tell.
 
     `mark` is None for what comes with onegrad.
     """
 
     name: str
-    thing: T
+    registered: T
     mark: str | None = None
 
 
@@ -35,11 +35,11 @@ _REGISTRIES: dict[str, Registry[Any]] = {}
 
 
 class Registry(Generic[T]):
-    """Things by name; those of onegrad and those that users add. `title` says what they are."""
+    """What names stand for, onegrad's own and users'; `title` says what kind of names they are."""
 
     def __init__(self, title: str, built_in: dict[str, T]) -> None:
         self.title = title
-        self.entries = {name: Entry(name, thing) for name, thing in built_in.items()}
+        self.entries = {name: Entry(name, registered) for name, registered in built_in.items()}
         _REGISTRIES[title] = self
 
     def __contains__(self, name: object) -> bool:
@@ -49,13 +49,13 @@ class Registry(Generic[T]):
         return iter(self.entries)
 
     def __getitem__(self, name: str) -> T:
-        return self.entries[name].thing
+        return self.entries[name].registered
 
     def get(self, name: str, *, field: str) -> T:
-        """Return the thing of this name; `field` is what an error message calls it."""
+        """Return what the name stands for; `field` is what an error message calls it."""
         if name not in self.entries:
             raise self.unknown(name, field=field)
-        return self.entries[name].thing
+        return self.entries[name].registered
 
     def unknown(self, name: str, *, field: str, known: list[str] | None = None) -> InvalidInput:
         """Return the error that says which names there are, with the nearest one."""
@@ -64,26 +64,26 @@ class Registry(Generic[T]):
         hint = f"did you mean {near[0]!r}?" if near else "choose one, or register your own"
         return InvalidInput(f"{field}={name!r}: must be one of {', '.join(names)}; {hint}")
 
-    def add(self, name: str, thing: T, *, mark: str) -> T:
-        """Return the thing after registering it under a name that nothing of onegrad has."""
+    def add(self, name: str, registered: T, *, mark: str) -> T:
+        """Return what was given after registering it under a name that nothing of onegrad has."""
         if not isinstance(name, str) or not name.isidentifier():
             raise InvalidInput(f"name={name!r}: must be a word of letters, digits and _; rename it")
         if name in self.entries and self.entries[name].mark is None:
             raise InvalidInput(f"name={name!r}: is built in; choose another name")
-        self.entries[name] = Entry(name, thing, mark)
-        return thing
+        self.entries[name] = Entry(name, registered, mark)
+        return registered
 
-    def put(self, name: str, thing: T) -> T:
-        """Return a thing of onegrad's own after registering it."""
-        self.entries[name] = Entry(name, thing)
-        return thing
+    def put(self, name: str, registered: T) -> T:
+        """Return what was given after registering it as onegrad's own."""
+        self.entries[name] = Entry(name, registered)
+        return registered
 
     def added(self) -> dict[str, Entry[T]]:
         """Return the entries that users have added in this process."""
         return {name: entry for name, entry in self.entries.items() if entry.mark is not None}
 
     def mark(self, name: str) -> str | None:
-        """Return what an added thing is known by; None for what comes with onegrad."""
+        """Return what a user's entry is known by; None for what comes with onegrad."""
         entry = self.entries.get(name)
         return None if entry is None else entry.mark
 
@@ -99,13 +99,13 @@ def adopt(known: Snapshot) -> None:
         _REGISTRIES[title].entries.update(entries)
 
 
-def mark_of_source(thing: type | Callable[..., Any]) -> str:
+def mark_of_source(definition: type | Callable[..., Any]) -> str:
     """Return a digest of the source text of a class or function, of its name where there is none.
 
     Stored rows are keyed by it: who changes the code computes anew.
     """
     try:
-        text = inspect.getsource(thing)
+        text = inspect.getsource(definition)
     except (OSError, TypeError):
-        text = f"{thing.__module__}.{thing.__qualname__}"
+        text = f"{definition.__module__}.{definition.__qualname__}"
     return digest_of_bytes(text.encode())

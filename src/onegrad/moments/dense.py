@@ -85,8 +85,9 @@ def covariance_rows(first_layer: Floats, series: list[Series], rows: NDArray[np.
     total = np.zeros((len(rows), len(first_layer)))
     products = first_layer[rows] @ first_layer.T
     own = (np.arange(len(rows)), rows)
-    for one in series:
-        total += one.law.gaussian.weight * _block(one, products, rows, slice(None), own)
+    for component_series in series:
+        weight = component_series.law.gaussian.weight
+        total += weight * _block(component_series, products, rows, slice(None), own)
     total[own] = 0
     return total
 

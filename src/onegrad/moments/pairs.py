@@ -47,21 +47,21 @@ def pair_sums(first_layer: Floats, sums: Sequence[PairSum]) -> list[Floats]:
     # Rows are scaled by the largest deviation over components, so that no power exceeds 1.
     reference = np.max([item.law.deviations for item in sums], axis=0)
     totals: list[Floats] = [np.zeros(item.weights.shape[1]) for item in sums]
-    running = [
-        _Sum(item, first_layer, reference, total)
+    unfinished = [
+        _RunningSum(item, first_layer, reference, total)
         for item, total in zip(sums, totals, strict=True)
         if item.feature_map.degree is None or item.feature_map.degree > 1
     ]
-    if not running:
+    if not unfinished:
         return totals
-    by_law: dict[int, list[_Sum]] = {}
-    for one in running:
-        by_law.setdefault(one.law.component, []).append(one)
+    by_law: dict[int, list[_RunningSum]] = {}
+    for running in unfinished:
+        by_law.setdefault(running.law.component, []).append(running)
     for rows, columns, product in _blocks(first_layer / reference[:, None].astype(dtype)):
         for group in by_law.values():
             _add_block(group, product, rows, columns)
-    for one in running:
-        one.series.warn_if_truncated()
+    for running in unfinished:
+        running.series.warn_if_truncated()
     return totals
 
 
@@ -91,7 +91,7 @@ def _cut(rows: slice, left: int, product: Floats) -> Iterator[tuple[slice, slice
 
 
 def _add_block(
-    group: list[_Sum],
+    group: list[_RunningSum],
     product: Floats,
     rows: slice,
     columns: slice,
@@ -106,15 +106,19 @@ def _add_block(
         np.fill_diagonal(covariance, 0)
     square = covariance * covariance
     largest = float(np.sqrt(square.max(initial=0.0)))
-    plan = [(one, one.orders_needed(largest)) for one in group if one.basis_loadings is None]
-    closed = [one for one, orders in plan if one.series.closed(orders)]
-    for one in closed:
-        one.add_closed_form(covariance, rows, columns)
-    plain = [(one, orders) for one, orders in plan if one not in closed]
+    plan = [
+        (running, running.orders_needed(largest))
+        for running in group
+        if running.basis_loadings is None
+    ]
+    closed = [running for running, orders in plan if running.series.closed(orders)]
+    for running in closed:
+        running.add_closed_form(covariance, rows, columns)
+    plain = [(running, orders) for running, orders in plan if running not in closed]
     _add_powers(plain, covariance, square, rows, columns)
-    for one in group:
-        if one.basis_loadings is not None:
-            one.add_conditional(covariance, rows, columns)
+    for running in group:
+        if running.basis_loadings is not None:
+            running.add_conditional(covariance, rows, columns)
 
 
 def _spiked(product: Floats, level: float, spikes: Floats, rows: slice, columns: slice) -> Floats:
@@ -126,7 +130,7 @@ def _spiked(product: Floats, level: float, spikes: Floats, rows: slice, columns:
 
 
 def _add_powers(
-    plan: list[tuple[_Sum, int]],
+    plan: list[tuple[_RunningSum, int]],
     covariance: Floats,
     square: Floats,
     rows: slice,
@@ -137,7 +141,7 @@ def _add_powers(
     Even and odd powers have chains of their own, R²·R²⋯ and R³·R²⋯, so that a power has the same
     bits whichever others are wanted.
     """
-    wanted = sorted({q for one, orders in plan for q in one.series.active(orders)})
+    wanted = sorted({q for running, orders in plan for q in running.series.active(orders)})
     for parity in (0, 1):
         power, reached = square, 2
         for q in [q for q in wanted if q % 2 == parity]:
@@ -146,12 +150,12 @@ def _add_powers(
             while reached < q:
                 power = np.multiply(power, square, out=None if power is square else power)
                 reached += 2
-            for one, orders in plan:
-                if q <= orders and one.series.is_active[q]:
-                    one.add(q, power, rows, columns)
+            for running, orders in plan:
+                if q <= orders and running.series.is_active[q]:
+                    running.add(q, power, rows, columns)
 
 
-class _Sum:
+class _RunningSum:
     """The running sum of one item, with its coefficients scaled to the blocks' units."""
 
     def __init__(

@@ -6,14 +6,15 @@ from dataclasses import dataclass
 from math import log, sqrt
 from typing import Annotated, Any, ClassVar
 
-from pydantic import Field, model_validator
+from pydantic import Field, Strict, model_validator
 
 from onegrad.calculus.expansion import DEGREE_CAP, LARGEST_DEGREE, theorem_degree
 from onegrad.data.population import Population
-from onegrad.describe.fields import Count, NonNegative, Positive, Unit
+from onegrad.describe.fields import NUMPY, NonNegative, Positive, Unit
 from onegrad.describe.value import Value
 
 DEFAULT_STRENGTH, DEFAULT_WEIGHTING = 0.74, 0.5
+Degree = Annotated[int, Strict(), Field(ge=1, le=LARGEST_DEGREE), NUMPY]
 
 
 class Scaling(Value):
@@ -38,9 +39,7 @@ class Scaling(Value):
     spread: NonNegative | None = Field(
         default=None, description="θ itself, with the learning rate."
     )
-    degree_cap: Annotated[Count, Field(le=LARGEST_DEGREE)] = Field(
-        default=DEGREE_CAP, description="Largest default Hermite degree."
-    )
+    degree_cap: Degree = Field(default=DEGREE_CAP, description="Largest default Hermite degree.")
     trace: Positive | None = Field(
         default=None, description="Tr Σ; that of the data when left out."
     )

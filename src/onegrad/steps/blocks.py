@@ -7,12 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg.blas import dsyrk
-from scipy.linalg.lapack import dpotrf, dpotrs
 
 from onegrad.describe.arrays import Floats
-from onegrad.describe.exceptions import InvalidInput
 from onegrad.steps.multi_index import DrawnTeacher
 from onegrad.steps.steps_problem import StepsProblem
+from onegrad.training.cholesky import solve_ridge
 from onegrad.training.layers import Layers, second_layer
 from onegrad.training.step import STEP_ROWS
 from onegrad.training.streams import Stream, Streams
@@ -27,7 +26,7 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Source:
+class StepsInstance:
     """A problem with its teacher drawn: it yields batches, the same ones as often as asked.
 
     The streams are those of `instance.draw`, so that one step of one direction is the core's.
@@ -62,19 +61,19 @@ class Source:
             yield Block(inputs, self.teacher.labels(projections, noise))
 
 
-def draw_source(problem: StepsProblem, *, seed: int, trial: int) -> Source:
-    """Return the source of (problem, seed, trial)."""
+def draw_steps_instance(problem: StepsProblem, *, seed: int, trial: int) -> StepsInstance:
+    """Return the instance of (problem, seed, trial)."""
     streams = Streams(seed, trial)
     rng = streams.generator(Stream.TEACHER)
-    return Source(problem, streams, problem.teacher.draw(problem.dimension, rng))
+    return StepsInstance(problem, streams, problem.teacher.draw(problem.dimension, rng))
 
 
-def draw_layers(source: Source) -> Layers:
+def draw_layers(instance: StepsInstance) -> Layers:
     """Return F_ij ~ N(0, 1/d) and the second layer by the problem's rule."""
-    problem = source.problem
-    rng = source.streams.generator(Stream.FIRST_LAYER)
+    problem = instance.problem
+    rng = instance.streams.generator(Stream.FIRST_LAYER)
     first = rng.standard_normal((problem.width, problem.dimension)) / np.sqrt(problem.dimension)
-    rng = source.streams.generator(Stream.SECOND_LAYER)
+    rng = instance.streams.generator(Stream.SECOND_LAYER)
     return Layers(first, second_layer(problem.second_layer, problem.width, rng))
 
 
@@ -95,28 +94,28 @@ class LowDegree:
 
 
 class LowDegrees:
-    """The low-degree parts of a source's batches, each estimated once, on that batch alone."""
+    """The low-degree parts of an instance's batches, each estimated once, on that batch alone."""
 
-    def __init__(self, source: Source) -> None:
-        self._source = source
-        self._held: dict[int, LowDegree] = {}
+    def __init__(self, instance: StepsInstance) -> None:
+        self._instance = instance
+        self._estimates: dict[int, LowDegree] = {}
 
     def of_step(self, step: int) -> LowDegree:
         """Return that of a step's batch."""
-        if step not in self._held:
-            problem, blocks = self._source.problem, self._source.step_blocks(step)
-            self._held[step] = estimate_low_degree(problem, blocks, problem.batch_size)
-        return self._held[step]
+        if step not in self._estimates:
+            problem, blocks = self._instance.problem, self._instance.step_blocks(step)
+            self._estimates[step] = estimate_low_degree(problem, blocks, problem.batch_size)
+        return self._estimates[step]
 
     def of_readout(self, step: int) -> LowDegree:
         """Return that of the batch which the readout after a step is fitted to."""
-        problem = self._source.problem
+        problem = self._instance.problem
         if problem.readout == "same":
             return self.of_step(max(step, 1))
-        if 0 not in self._held:
-            blocks = self._source.readout_blocks(step)
-            self._held[0] = estimate_low_degree(problem, blocks, problem.readout_size)
-        return self._held[0]
+        if 0 not in self._estimates:
+            blocks = self._instance.readout_blocks(step)
+            self._estimates[0] = estimate_low_degree(problem, blocks, problem.readout_size)
+        return self._estimates[0]
 
 
 def estimate_low_degree(problem: StepsProblem, blocks: Iterator[Block], size: int) -> LowDegree:
@@ -142,11 +141,8 @@ def estimate_low_degree(problem: StepsProblem, blocks: Iterator[Block], size: in
         inputs = _with_one(block.inputs)
         right += inputs.T @ block.labels
         gram = dsyrk(1.0, inputs.T, beta=1.0, c=gram, lower=1, overwrite_c=1)
-    factor, info = dpotrf(gram, lower=1, clean=0, overwrite_a=1)
-    if info != 0:
-        raise InvalidInput("subtract='linear': the batch's inputs are singular; raise batch")
-    found, _ = dpotrs(factor, right, lower=1)
-    return LowDegree("least squares", float(found[0]), found[1:])
+    solution = solve_ridge(gram, right, shift=0.0, field="subtract='linear'", remedy="raise batch")
+    return LowDegree("least squares", float(solution[0]), solution[1:])
 
 
 def uses_least_squares(problem: StepsProblem, size: int) -> bool:

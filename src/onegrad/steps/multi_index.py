@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import PlainValidator, field_validator
+from pydantic import BeforeValidator, Field, Strict
 
 from onegrad.calculus import functions
 from onegrad.data.index_teacher import scaled_to
-from onegrad.data.mixture_source import orthonormal_directions
+from onegrad.data.mixture_source import Directions
 from onegrad.describe.arrays import Array, Floats
 from onegrad.describe.exceptions import InvalidInput
-from onegrad.describe.fields import NonNegative
+from onegrad.describe.fields import NUMPY
 from onegrad.describe.value import Value
 
 LARGEST_LABEL = 1e60  # squares of squared errors must not overflow
@@ -25,6 +25,10 @@ def _links(value: Any) -> tuple[str, ...]:
     return tuple(functions.function_name(link) for link in value)
 
 
+Links = Annotated[tuple[str, ...], BeforeValidator(_links)]
+LabelNoise = Annotated[float, Strict(), Field(ge=0, le=LARGEST_LABEL, allow_inf_nan=False), NUMPY]
+
+
 class MultiIndex(Value):
     """A teacher of r = len(links) orthonormal directions w*_i.
 
@@ -33,19 +37,16 @@ class MultiIndex(Value):
     `directions`: "random", or a d × r array with orthonormal columns.
     """
 
-    links: Annotated[tuple[str, ...], PlainValidator(_links)] = ("z",)
-    combine: Literal["mean", "sum", "product", "staircase"] = "mean"
-    directions: Annotated[Literal["random"] | Array, PlainValidator(orthonormal_directions)] = (
-        "random"
+    links: Links = Field(
+        default=("z",), description="Link of each direction: names or formulas of z, as He4/24."
     )
-    noise: NonNegative = 0.0
-
-    @field_validator("noise")
-    @classmethod
-    def _bounded(cls, value: float) -> float:
-        if value > LARGEST_LABEL:
-            raise ValueError(f"must be at most {LARGEST_LABEL:g}; lower it")
-        return value
+    combine: Literal["mean", "sum", "product", "staircase"] = Field(
+        default="mean", description="How the links' values become a label."
+    )
+    directions: Directions = Field(
+        default="random", description='"random", or a d × r array with orthonormal columns.'
+    )
+    noise: LabelNoise = Field(default=0.0, description="Deviation of label noise.")
 
     @property
     def rank(self) -> int:
@@ -103,12 +104,13 @@ class DrawnTeacher:
         if not np.all(np.abs(clean) <= LARGEST_LABEL):
             worst = clean[~(np.abs(clean) <= LARGEST_LABEL)][0]
             raise InvalidInput(
-                f"{_said(self.description)}: a label is {worst:.3g}, must be finite and at most "
-                f"{LARGEST_LABEL:g}; change the links"
+                f"{named_links(self.description)}: a label is {worst:.3g}, must be finite and at "
+                f"most {LARGEST_LABEL:g}; change the links"
             )
         noise = self.description.noise
         return clean + noise * rng.standard_normal(len(clean)) if noise else clean
 
 
-def _said(teacher: MultiIndex) -> str:
+def named_links(teacher: MultiIndex) -> str:
+    """Return the field and its links, as a message names them."""
     return f"teacher.links={', '.join(teacher.links)!r}"

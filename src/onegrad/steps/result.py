@@ -65,7 +65,7 @@ class Singular:
 
 
 @dataclass(frozen=True)
-class Features:
+class FeatureSpikes:
     """Spikes of the feature matrix: the degrees predicted, how many are seen, and their overlaps.
 
     `predicted` is None where no theorem covers the `exponent`; both are empty before a step.
@@ -103,7 +103,7 @@ class StepRecord:
     weights: Alignment
     gradient_spectrum: Singular | None
     change_spectrum: Singular | None
-    features: Features
+    features: FeatureSpikes
     train_mse: float
     test_mse: float
     test_stderr: float

@@ -17,7 +17,7 @@ from onegrad.describe.arrays import Floats
 from onegrad.describe.digests import digest
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.files import replace_file
-from onegrad.steps.result import Alignment, Features, Singular, StepRecord
+from onegrad.steps.result import Alignment, FeatureSpikes, Singular, StepRecord
 from onegrad.steps.steps_problem import StepsProblem
 from onegrad.training.streams import NUMERICS
 
@@ -103,7 +103,7 @@ _PARTS: dict[str, Any] = {
     "weights": Alignment,
     "gradient_spectrum": Singular,
     "change_spectrum": Singular,
-    "features": Features,
+    "features": FeatureSpikes,
 }
 
 
@@ -111,11 +111,11 @@ def _from_plain(plain: dict[str, Any]) -> StepRecord:
     fields = dict(plain)
     for name, kind in _PARTS.items():
         if fields[name] is not None:
-            held = {
+            parts = {
                 key: tuple(value) if key == "predicted" and value is not None else _array(value)
                 for key, value in fields[name].items()
             }
-            fields[name] = kind(**held)
+            fields[name] = kind(**parts)
     return StepRecord(**fields)
 
 

@@ -42,17 +42,17 @@ def spectrum(values: Floats) -> Spectrum:
     Airy function). E and c are fitted to the values below a candidate but one; it is outside when
     it exceeds E by more than MARGIN·c. The count is that of the lowest candidate outside.
     """
-    held = np.asarray(values, dtype=float)
-    if len(held) < FEWEST_VALUES:
-        return Spectrum(held, float(held[0]) if len(held) else 0.0, None)
-    most = min(MOST_OUTLIERS, len(held) - FEWEST_FITTED - 1, len(held) // (1 + BULK_SHARE))
+    values = np.asarray(values, dtype=float)
+    if len(values) < FEWEST_VALUES:
+        return Spectrum(values, float(values[0]) if len(values) else 0.0, None)
+    most = min(MOST_OUTLIERS, len(values) - FEWEST_FITTED - 1, len(values) // (1 + BULK_SHARE))
     for count in range(most, 0, -1):
-        edge, unit = _fitted_edge(held[count:])
+        edge, unit = _fitted_edge(values[count:])
         limit = edge + MARGIN * unit
-        if held[count - 1] > limit + RESOLUTION * held[0]:
-            return Spectrum(held, limit, count)
-    edge, unit = _fitted_edge(held)
-    return Spectrum(held, edge + MARGIN * unit, 0)
+        if values[count - 1] > limit + RESOLUTION * values[0]:
+            return Spectrum(values, limit, count)
+    edge, unit = _fitted_edge(values)
+    return Spectrum(values, edge + MARGIN * unit, 0)
 
 
 def _fitted_edge(bulk: Floats) -> tuple[float, float]:
@@ -68,9 +68,11 @@ def gram_spectrum(gram: Floats, *, vectors: int = 0) -> tuple[Floats, Floats]:
     """Return the leading singular values √λ of a Gram matrix, and its first eigenvectors."""
     side = len(gram)
     first = max(0, side - LEADING)
-    values, found = eigh(gram, lower=True, subset_by_index=[first, side - 1], check_finite=False)
-    leading: Floats = np.sqrt(np.maximum(values[::-1], 0.0))
-    return leading, found[:, ::-1][:, :vectors]
+    eigenvalues, eigenvectors = eigh(
+        gram, lower=True, subset_by_index=[first, side - 1], check_finite=False
+    )
+    leading: Floats = np.sqrt(np.maximum(eigenvalues[::-1], 0.0))
+    return leading, eigenvectors[:, ::-1][:, :vectors]
 
 
 @dataclass(frozen=True)
@@ -124,5 +126,5 @@ def predicted_spikes(exponent: float, activation: Function) -> tuple[int, ...] |
     band = ceil(1 / (1 - 2 * exponent)) - 1 if exponent < 0.5 else LARGEST_BAND + 1
     if band > LARGEST_BAND:
         return None
-    found = hermite_coefficients(activation, np.zeros(1), np.ones(1), order=band)[:, 0]
-    return tuple(degree for degree in range(1, band + 1) if abs(found[degree]) > 1e-9)
+    coefficients = hermite_coefficients(activation, np.zeros(1), np.ones(1), order=band)[:, 0]
+    return tuple(degree for degree in range(1, band + 1) if abs(coefficients[degree]) > 1e-9)

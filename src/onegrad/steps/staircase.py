@@ -14,7 +14,7 @@ from onegrad.calculus.link_moments import ROUNDING, link_moments
 from onegrad.describe.arrays import Floats
 from onegrad.describe.checks import whole_number
 from onegrad.describe.exceptions import InvalidInput
-from onegrad.steps.multi_index import MultiIndex, _said
+from onegrad.steps.multi_index import MultiIndex, named_links
 
 LARGEST_DEGREE = 12
 MOST_ENTRIES = 10**6  # of a Hermite tensor
@@ -84,16 +84,16 @@ def staircase(teacher: MultiIndex, *, degree: int = 6) -> Staircase:
     while not diagonal and degree > 1 and teacher.rank**degree > MOST_ENTRIES:
         degree -= 1
     moments = _link_moments(teacher, degree).scaled(teacher)
-    parts: _Diagonal | _Dense
+    parts: _DiagonalTensors | _DenseTensors
     if diagonal and teacher.rank**degree > MOST_ENTRIES:
-        parts = _Diagonal(moments.table)
+        parts = _DiagonalTensors(moments.table)
     else:
-        parts = _Dense([_tensor(teacher, moments.table, k) for k in range(1, degree + 1)])
+        parts = _DenseTensors([_tensor(teacher, moments.table, k) for k in range(1, degree + 1)])
     known = np.zeros((teacher.rank, 0))
     leaps: list[int] = []
     subspaces: list[Floats] = []
     while known.shape[1] < teacher.rank:
-        found = next(
+        climbed = next(
             (
                 (leap, new)
                 for leap in range(1, degree + 1)
@@ -101,10 +101,11 @@ def staircase(teacher: MultiIndex, *, degree: int = 6) -> Staircase:
             ),
             None,
         )
-        if found is None:
+        if climbed is None:
             break
-        known = np.concatenate([known, found[1]], axis=1)
-        leaps.append(found[0])
+        leap, directions = climbed
+        known = np.concatenate([known, directions], axis=1)
+        leaps.append(leap)
         subspaces.append(known)
     complete = _holds_all(teacher, moments, known)
     return Staircase(tuple(leaps), tuple(subspaces), degree, complete)
@@ -120,7 +121,7 @@ def leap_index(teacher: MultiIndex, *, degree: int = 6) -> int | None:
 
 
 @dataclass(frozen=True)
-class _Dense:
+class _DenseTensors:
     """The tensors C_1, C_2, … as arrays."""
 
     tensors: list[Floats]
@@ -152,7 +153,7 @@ class _Dense:
 
 
 @dataclass(frozen=True)
-class _Diagonal:
+class _DiagonalTensors:
     """The tensors C_k = Σ_i c_ki e_i⊗…⊗e_i of a sum, for more links than arrays can hold."""
 
     table: Floats
@@ -185,7 +186,7 @@ def _orthonormal(columns: Floats, known: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class _Moments:
+class _LinkMoments:
     """Of every link E[σ*_i H_l] (`table`, (order + 1) × r), root mean square and deviation.
 
     `unseen` is the share of Var σ*_i in degrees above the table's.
@@ -196,18 +197,18 @@ class _Moments:
     deviations: Floats
     unseen: Floats
 
-    def scaled(self, teacher: MultiIndex) -> _Moments:
+    def scaled(self, teacher: MultiIndex) -> _LinkMoments:
         """Return those of links at a scale where nothing overflows; the climb is the same."""
         if teacher.combine == "staircase":
             return self
         sizes = self.roots if teacher.combine == "product" else np.max(self.roots)
         scale = np.where(sizes > 0, sizes, 1.0)
-        return _Moments(
+        return _LinkMoments(
             self.table / scale, self.roots / scale, self.deviations / scale, self.unseen
         )
 
 
-def _holds_all(teacher: MultiIndex, moments: _Moments, known: Floats) -> bool:
+def _holds_all(teacher: MultiIndex, moments: _LinkMoments, known: Floats) -> bool:
     """Return whether the target depends on nothing outside the climbed directions.
 
     What the tensors show lies inside. Beyond them, a sum has the tails of its links, each along its
@@ -223,7 +224,7 @@ def _holds_all(teacher: MultiIndex, moments: _Moments, known: Floats) -> bool:
     return bool(np.all(np.linalg.norm(left - known @ (known.T @ left), axis=0) < 1e-6))
 
 
-def _seen_wholly(teacher: MultiIndex, moments: _Moments) -> bool:
+def _seen_wholly(teacher: MultiIndex, moments: _LinkMoments) -> bool:
     """Return whether E[y²] of a product or staircase is all in degrees up to the table's."""
     order = len(moments.table) - 1
     factorials = np.cumprod([1.0, *range(1, order + 1)])
@@ -245,20 +246,23 @@ def _seen_wholly(teacher: MultiIndex, moments: _Moments) -> bool:
     return abs(whole - seen) <= UNSEEN * abs(whole)
 
 
-def _link_moments(teacher: MultiIndex, order: int) -> _Moments:
+def _link_moments(teacher: MultiIndex, order: int) -> _LinkMoments:
     """Return the moments of the links for l ≤ order."""
-    found = [link_moments(functions.get(name), order) for name in teacher.links]
-    _require_finite(teacher, np.concatenate([np.ravel(part) for one in found for part in one]))
-    table, roots, deviations, unseen = (
-        np.stack(parts, axis=-1) for parts in zip(*found, strict=True)
+    of_links = [link_moments(functions.get(name), order) for name in teacher.links]
+    _require_finite(
+        teacher, np.concatenate([np.ravel(part) for moments in of_links for part in moments])
     )
-    return _Moments(table, roots, deviations, unseen)
+    table, roots, deviations, unseen = (
+        np.stack(parts, axis=-1) for parts in zip(*of_links, strict=True)
+    )
+    return _LinkMoments(table, roots, deviations, unseen)
 
 
 def _require_finite(teacher: MultiIndex, values: Floats) -> None:
     if not np.all(np.isfinite(values)):
         raise InvalidInput(
-            f"{_said(teacher)}: the labels' Hermite coefficients are not finite; change the links"
+            f"{named_links(teacher)}: the labels' Hermite coefficients are not finite; change the "
+            "links"
         )
 
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from math import log, sqrt
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import model_validator
+from pydantic import Field, Strict, model_validator
 
-from onegrad.describe.fields import Count, NonNegative, Positive, Real
+from onegrad.describe.fields import NUMPY, Count, NonNegative, Positive
 from onegrad.describe.value import Document, Value
 from onegrad.problem.architecture import ActivationName
 from onegrad.steps.multi_index import MultiIndex
 
 LARGEST_BATCH = 10**9
-RULES = ("learning_rate", "per_width", "per_root", "exponent")
+SIZE_RULES = ("learning_rate", "per_width", "per_root", "exponent")
+
+# d^a beyond these is nothing that a step of a network could be.
+Exponent = Annotated[float, Strict(), Field(ge=-2, le=2, allow_inf_nan=False), NUMPY]
 
 
 class StepSize(Value):
@@ -24,29 +27,31 @@ class StepSize(Value):
     """
 
     rivals: ClassVar[dict[str, tuple[str, ...]]] = {
-        name: tuple(other for other in RULES if other != name) for name in RULES
+        name: tuple(other for other in SIZE_RULES if other != name) for name in SIZE_RULES
     }
 
-    learning_rate: NonNegative | None = None
-    per_width: Positive | None = None
-    per_root: Positive | None = None
-    exponent: Real | None = None
+    learning_rate: NonNegative | None = Field(default=None, description="η itself.")
+    per_width: Positive | None = Field(
+        default=None, description="η = value·p; 2 where no rule is given."
+    )
+    per_root: Positive | None = Field(default=None, description="η = value·√(Np), N the batch.")
+    exponent: Exponent | None = Field(
+        default=None, description="a: a step's change ηG has spectral norm d^a."
+    )
 
     @model_validator(mode="before")
     @classmethod
     def _default(cls, fields: Any) -> Any:
         """Write the default out, so that a saved problem says what it used."""
-        if isinstance(fields, dict) and all(fields.get(name) is None for name in RULES):
+        if isinstance(fields, dict) and all(fields.get(name) is None for name in SIZE_RULES):
             return {**fields, "per_width": 2.0}
         return fields
 
     @model_validator(mode="after")
     def _one_rule(self) -> StepSize:
-        given = [name for name in RULES if getattr(self, name) is not None]
+        given = [name for name in SIZE_RULES if getattr(self, name) is not None]
         if len(given) > 1:
             raise ValueError(f"{' and '.join(given)}: must not be given together; keep one")
-        if self.exponent is not None and not -2 <= self.exponent <= 2:
-            raise ValueError(f"exponent={self.exponent}: must lie in [-2, 2]; change it")
         return self
 
 
@@ -66,21 +71,35 @@ class StepsProblem(Document):
         "penalty": ("ridge",),
     }
 
-    dimension: Count = 1024
-    width: Count = 256
-    batch: Count | None = None
-    batch_exponent: Positive | None = None
-    steps: Count = 1
-    activation: ActivationName = "relu"
-    second_layer: Literal["gaussian", "sign", "constant"] = "gaussian"
-    subtract: Literal["none", "mean", "linear"] = "none"
-    readout: Literal["same", "fresh"] = "same"
-    samples: Count | None = None
-    ridge: Positive | None = None
-    penalty: Positive | None = None
-    test_samples: Count = 4096
-    step_size: StepSize = StepSize()
-    teacher: MultiIndex = MultiIndex()
+    dimension: Count = Field(default=1024, description="Input dimension d.")
+    width: Count = Field(default=256, description="Neurons p.")
+    batch: Count | None = Field(default=None, description="Samples N of every step.")
+    batch_exponent: Positive | None = Field(default=None, description="κ: N = d^κ; 1.")
+    steps: Count = Field(default=1, description="Gradient steps T, each on a fresh batch.")
+    activation: ActivationName = Field(
+        default="relu", description="Activation σ: a name or a formula such as max(u, 0.1*u)."
+    )
+    second_layer: Literal["gaussian", "sign", "constant"] = Field(
+        default="gaussian", description="w_i: N(0, 1/p), ±1/√p, or 1/√p."
+    )
+    subtract: Literal["none", "mean", "linear"] = Field(
+        default="none", description="Part of the labels that is estimated and taken off first."
+    )
+    readout: Literal["same", "fresh"] = Field(
+        default="same", description="The readout's batch: the step's, or fresh points."
+    )
+    samples: Count | None = Field(
+        default=None, description="Samples of a fresh readout; as many as a batch."
+    )
+    ridge: Positive | None = Field(
+        default=None, description="Penalty λ of the readout per sample, in place of Λ."
+    )
+    penalty: Positive | None = Field(default=None, description="Penalty Λ of Σ(y − ŷ)² + Λ‖w‖²; 1.")
+    test_samples: Count = Field(default=4096, description="Test points.")
+    step_size: StepSize = Field(default=StepSize(), description="The step size η.")
+    teacher: MultiIndex = Field(
+        default=MultiIndex(), description="The teacher of several directions."
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -97,10 +116,10 @@ class StepsProblem(Document):
 
     @model_validator(mode="after")
     def _consistent(self) -> StepsProblem:
-        for one, other in (("batch", "batch_exponent"), ("ridge", "penalty")):
-            if getattr(self, one) is not None and getattr(self, other) is not None:
+        for name, rival in (("batch", "batch_exponent"), ("ridge", "penalty")):
+            if getattr(self, name) is not None and getattr(self, rival) is not None:
                 raise ValueError(
-                    f"{one}={getattr(self, one)} and {other}={getattr(self, other)}: must not be "
+                    f"{name}={getattr(self, name)} and {rival}={getattr(self, rival)}: must not be "
                     "given together; keep one"
                 )
         self.teacher.check_dimension(self.dimension)

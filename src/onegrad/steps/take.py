@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import log
 from pathlib import Path
@@ -15,25 +15,25 @@ from onegrad.describe.arrays import Floats
 from onegrad.describe.checks import shown, whole_number
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.machine.memory import INTERPRETER_BYTES, require_memory
+from onegrad.machine.pool import Progress
 from onegrad.steps.blocks import (
     Block,
     LowDegree,
     LowDegrees,
-    Source,
+    StepsInstance,
     draw_layers,
-    draw_source,
+    draw_steps_instance,
     uses_least_squares,
 )
-from onegrad.steps.features import FeatureSpectrum, fit_features, measure_test
-from onegrad.steps.result import Alignment, Features, Singular, StepRecord, StepsResult
+from onegrad.steps.result import Alignment, FeatureSpikes, Singular, StepRecord, StepsResult
 from onegrad.steps.saved import Saved
 from onegrad.steps.spectra import MatrixSpectrum, matrix_spectrum, predicted_spikes
 from onegrad.steps.staircase import first_direction, staircase
 from onegrad.steps.steps_problem import StepsProblem
+from onegrad.steps.streamed_features import HELD_ROWS, FeatureSpectrum, fit_features, measure_test
 from onegrad.training.layers import Layers
 from onegrad.training.step import STEP_ROWS, streamed_direction
 
-Progress = Callable[[int, int], None]
 LARGEST_WEIGHT = 1e100  # squares of sums of squares must not overflow
 
 
@@ -72,19 +72,19 @@ def steps_bytes(problem: StepsProblem) -> float:
     """
     d, p = problem.dimension, problem.width
     rows = min(STEP_ROWS, problem.batch_size)
-    held = min(problem.readout_size, max(p, 4096)) if problem.readout_size <= max(p, 4096) else 0
+    held_rows = problem.readout_size if problem.readout_size <= max(p, HELD_ROWS) else 0
     side = min(p, d)
     largest = max(problem.batch_size, problem.readout_size)
     gram = (d + 1) ** 2 if uses_least_squares(problem, largest) else 0
     matrices = 4 * p * d + 4 * p * p + 2 * side * side + gram
-    return INTERPRETER_BYTES + 8.0 * (matrices + rows * (3 * d + 5 * p) + 2 * held * p)
+    return INTERPRETER_BYTES + 8.0 * (matrices + rows * (3 * d + 5 * p) + 2 * held_rows * p)
 
 
 def _run(
     problem: StepsProblem, seed: int, trial: int, state: Path | None, progress: Progress | None
 ) -> StepsResult:
-    source = draw_source(problem, seed=seed, trial=trial)
-    layers, parts = draw_layers(source), LowDegrees(source)
+    instance = draw_steps_instance(problem, seed=seed, trial=trial)
+    layers, parts = draw_layers(instance), LowDegrees(instance)
     climb = staircase(problem.teacher)
     saved = Saved.load(state, problem, seed, trial) if state is not None else None
     first = layers.first if saved is None else saved.first
@@ -96,16 +96,16 @@ def _run(
             Saved(first, tuple(records)).write(state, problem, seed, trial)
 
     if not records:
-        records.append(_record(source, layers, layers.first, None, low=parts.of_readout(0)))
+        records.append(_record(instance, layers, layers.first, None, low=parts.of_readout(0)))
         keep()
     while len(records) <= problem.steps:
         if progress is not None:
             progress(len(records), total)
         step = len(records)
         now = Layers(first, layers.second)
-        taken = _step(source, now, step, low=parts.of_step(step))
+        taken = _step(instance, now, step, low=parts.of_step(step))
         first = taken.first
-        records.append(_record(source, layers, first, taken, low=parts.of_readout(step)))
+        records.append(_record(instance, layers, first, taken, low=parts.of_readout(step)))
         keep()
     if progress is not None:
         progress(total, total)
@@ -133,22 +133,22 @@ class Taken:
     first: Floats
 
 
-def _step(source: Source, layers: Layers, step: int, *, low: LowDegree) -> Taken:
+def _step(instance: StepsInstance, layers: Layers, step: int, *, low: LowDegree) -> Taken:
     """Return the step on its fresh batch, the labels' low-degree part taken off."""
-    problem = source.problem
+    problem = instance.problem
     direction = streamed_direction(
         layers,
-        _with_preactivations(source.step_blocks(step), layers.first, low),
+        _with_preactivations(instance.step_blocks(step), layers.first, low),
         samples=problem.batch_size,
         activation=functions.get_activation(problem.activation),
     )
     _require_finite(direction)
-    found = matrix_spectrum(direction)
-    rate = problem.learning_rate(found.norm)
+    spectrum = matrix_spectrum(direction)
+    rate = problem.learning_rate(spectrum.norm)
     first = direction * rate  # as in gradient_step: scaled, then added
     first += layers.first
     _require_finite(first)
-    return Taken(step, rate, direction, found, first)
+    return Taken(step, rate, direction, spectrum, first)
 
 
 def _with_preactivations(
@@ -176,47 +176,47 @@ def noise_radius(problem: StepsProblem) -> float:
     return float(np.sqrt(2 * problem.teacher.rank / problem.dimension))
 
 
-def align(rows: Floats, source: Source) -> Alignment:
+def align(rows: Floats, instance: StepsInstance) -> Alignment:
     """Return overlaps with the teacher's directions, the angle in their span, and who is outside.
 
     The angle is that to the line of the predicted first direction; None where there is none, or
     where the span is a line itself.
     """
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    overlaps = (rows @ source.teacher.directions) / np.where(norms > 0, norms, 1.0)
+    overlaps = (rows @ instance.teacher.directions) / np.where(norms > 0, norms, 1.0)
     lengths = np.linalg.norm(overlaps, axis=1)
-    target = first_direction(source.problem.teacher)
+    target = first_direction(instance.problem.teacher)
     size = np.linalg.norm(target)
     angle = None
     if size > 0 and len(target) > 1:
         along = np.abs(overlaps @ (target / size))
         cosines = np.divide(along, lengths, out=np.zeros_like(along), where=lengths > 0)
         angle = float(np.median(np.degrees(np.arccos(np.minimum(cosines, 1.0)))))
-    return Alignment(overlaps, angle, float(np.mean(lengths > noise_radius(source.problem))))
+    return Alignment(overlaps, angle, float(np.mean(lengths > noise_radius(instance.problem))))
 
 
 def _record(
-    source: Source, layers: Layers, first: Floats, taken: Taken | None, *, low: LowDegree
+    instance: StepsInstance, layers: Layers, first: Floats, taken: Taken | None, *, low: LowDegree
 ) -> StepRecord:
     """Return everything that is measured after a step."""
-    problem, step = source.problem, 0 if taken is None else taken.step
+    problem, step = instance.problem, 0 if taken is None else taken.step
     change = None if taken is None else matrix_spectrum(first - layers.first)
     fit, features = fit_features(
         problem,
         first,
-        source.readout_blocks(step),
+        instance.readout_blocks(step),
         low_degree=low,
         direction=None if change is None else change.direction,
     )
-    test_mse, stderr = measure_test(problem, first, source.test_blocks(), fit)
+    test_mse, stderr = measure_test(problem, first, instance.test_blocks(), fit)
     if not np.all(np.isfinite([fit.train_mse, test_mse])) or np.isinf(stderr):
         raise InvalidInput(f"step_size: the errors after step {step} are not finite; lower it")
     return StepRecord(
         step,
         None if taken is None else taken.learning_rate,
         low.method,
-        None if taken is None else align(taken.direction, source),
-        align(first, source),
+        None if taken is None else align(taken.direction, instance),
+        align(first, instance),
         None if taken is None else _singular(taken.spectrum),
         None if change is None else _singular(change),
         _spikes(problem, change, features),
@@ -226,19 +226,19 @@ def _record(
     )
 
 
-def _singular(found: MatrixSpectrum) -> Singular:
-    held = found.spectrum
-    return Singular(held.count, held.values, held.edge, found.stable_rank)
+def _singular(matrix: MatrixSpectrum) -> Singular:
+    leading = matrix.spectrum
+    return Singular(leading.count, leading.values, leading.edge, matrix.stable_rank)
 
 
 def _spikes(
     problem: StepsProblem, change: MatrixSpectrum | None, features: FeatureSpectrum
-) -> Features:
+) -> FeatureSpikes:
     """Return the features' spikes beside those predicted from ‖F̂ − F‖ = d^a."""
     exponent = None
     if change is not None and change.norm > 0 and problem.dimension > 1:
         # Rounded: an exponent that was asked for comes back through a norm.
         exponent = round(log(change.norm) / log(problem.dimension), 9)
     predicted = predicted_spikes(exponent or 0.0, functions.get_activation(problem.activation))
-    held = features.spectrum
-    return Features(exponent, predicted, held.count, held.values, held.edge, features.overlaps)
+    seen = features.spectrum
+    return FeatureSpikes(exponent, predicted, seen.count, seen.values, seen.edge, features.overlaps)

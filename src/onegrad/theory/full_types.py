@@ -30,7 +30,7 @@ from onegrad.models.conditioning import extended_basis, leading_direction
 from onegrad.models.feature_map import FeatureMap
 from onegrad.models.laws import Law
 from onegrad.theory.ridge import RidgeErrors
-from onegrad.theory.spike_grid import _quadrature
+from onegrad.theory.spike_grid import spike_quadrature
 
 DEGREE = 2
 LABEL_DEGREE = 6
@@ -64,13 +64,7 @@ def component_types(
     step_direction: Floats | None,
 ) -> Types:
     """Return the types of one component for a first layer and a model."""
-    basis = extended_basis(gaussian.directions, step_direction)
-    projected = first_layer @ basis
-    if basis.shape[1] > gaussian.directions.shape[1]:
-        # A weak step is left unconditioned: one node in its place would fix x along it.
-        size = np.sqrt(np.mean(projected[:, -1] ** 2) / np.mean(np.sum(first_layer**2, axis=1)))
-        if size < WEAK_STEP:
-            basis, projected = gaussian.directions, projected[:, :-1]
+    basis, projected = _conditioned(gaussian, first_layer, step_direction)
     off = first_layer - projected @ basis.T
     deviations = np.sqrt(gaussian.level) * np.linalg.norm(off, axis=1)
     if np.min(deviations) <= SMALLEST_SHARE * np.max(np.linalg.norm(first_layer, axis=1)):
@@ -80,7 +74,7 @@ def component_types(
         )
     variances = np.sum(basis * gaussian.covariance_times(basis), axis=0)
     seen = teacher.directions.T @ (basis * np.sqrt(variances))  # what the label reads, 0 or 1 row
-    grid, weights = _quadrature(gaussian, projected * np.sqrt(variances), deviations, seen)
+    grid, weights = spike_quadrature(gaussian, projected * np.sqrt(variances), deviations, seen)
     mean = np.zeros(len(basis)) if gaussian.mean is None else gaussian.mean
     coordinates = basis.T @ mean + grid * np.sqrt(variances)
     means = coordinates @ projected.T + off @ mean
@@ -91,20 +85,43 @@ def component_types(
     moment = feature_map.second_moment(law).reshape(count, k)
     kept = a[: DEGREE + 1]
     rest = np.maximum(moment - np.sum(kept**2, axis=0), 0.0) + feature_map.noise_variance
+    powers = _correlation_powers(off, deviations, gaussian.level)
+    label, power = _labels(gaussian, teacher, a, coordinates, basis, off, deviations)
+    _warn_if_coarse(index, weights, power, teacher.second_moment(gaussian))
+    return Types(gaussian.weight * weights, kept, rest, powers, label, power)
+
+
+def _conditioned(
+    gaussian: Gaussian, first_layer: Floats, step_direction: Floats | None
+) -> tuple[Floats, Floats]:
+    """Return the directions S that types are told apart by (spikes and step), and F̂S."""
+    basis = extended_basis(gaussian.directions, step_direction)
+    projected = first_layer @ basis
+    if basis.shape[1] > gaussian.directions.shape[1]:
+        # A weak step is left unconditioned: one node in its place would fix x along it.
+        size = np.sqrt(np.mean(projected[:, -1] ** 2) / np.mean(np.sum(first_layer**2, axis=1)))
+        if size < WEAK_STEP:
+            return gaussian.directions, projected[:, :-1]
+    return basis, projected
+
+
+def _correlation_powers(off: Floats, deviations: Floats, level: float) -> tuple[Floats, ...]:
+    """Return R^{∘q} for q = 1 … DEGREE, R the neurons' correlations off the directions."""
     correlation = off @ off.T
-    correlation *= gaussian.level / deviations
+    correlation *= level / deviations
     correlation /= deviations[:, None]
     np.fill_diagonal(correlation, 1.0)
-    powers = tuple(correlation**q for q in range(1, DEGREE + 1))
-    label, power = _labels(gaussian, teacher, a, coordinates, basis, off, deviations)
-    exact = teacher.second_moment(gaussian)
+    return tuple(correlation**q for q in range(1, DEGREE + 1))
+
+
+def _warn_if_coarse(index: int, weights: Floats, power: Floats, exact: float) -> None:
+    """Warn where the grid's E y² of a component is too far from the exact one."""
     if abs(weights @ power - exact) > LARGEST_LABEL_ERROR * exact:
         warnings.warn(
             f"method='full_types': the grid of {len(weights)} types gives E y² of component "
             f"{index} with an error of {weights @ power / exact - 1:+.1%}; prefer method='single'",
-            stacklevel=2,
+            stacklevel=3,
         )
-    return Types(gaussian.weight * weights, kept, rest, powers, label, power)
 
 
 def _labels(
@@ -126,10 +143,10 @@ def _labels(
     mean = np.zeros(len(xi)) if gaussian.mean is None else gaussian.mean
     centre = coordinates @ (basis.T @ xi) + rest @ mean
     deviation = np.sqrt(gaussian.level) * np.linalg.norm(rest)
-    g = teacher.local_coefficients(centre, np.full(len(centre), deviation), LABEL_DEGREE)
+    g = teacher.coefficients_at(centre, np.full(len(centre), deviation), LABEL_DEGREE)
     r = gaussian.level * (off @ rest) / (deviations * max(deviation, 1e-300))
     label = sum(a[q] * g[q][:, None] * r**q for q in range(LABEL_DEGREE + 1))
-    power = teacher.local_second_moment(centre, np.full(len(centre), deviation))
+    power = teacher.second_moment_at(centre, np.full(len(centre), deviation))
     return np.asarray(label), power
 
 
@@ -157,14 +174,14 @@ class _AllTypes:
 
     def traces(self, matrix: Floats) -> Floats:
         """Return Tr(M_t matrix) for every type."""
-        found = []
+        traces = []
         for types in self.types:
             a = types.coefficients
             value = types.rest @ np.diagonal(matrix) + np.sum((a[0] @ matrix) * a[0], axis=1)
             for q, power in enumerate(types.correlations, start=1):
                 value += np.sum((a[q] @ (power * matrix)) * a[q], axis=1)
-            found.append(value)
-        return np.concatenate(found) / self.k
+            traces.append(value)
+        return np.concatenate(traces) / self.k
 
 
 def _inverse(matrix: Floats) -> Floats:

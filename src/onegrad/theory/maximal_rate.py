@@ -92,33 +92,39 @@ def maximal_rate_limit(
     }
     for name, value in given.items():
         positive_numbers(name, value)
-    for name, text in (("activation", activation), ("target", target)):
-        if not isinstance(text, str):
-            raise InvalidInput(f"{name}={shown(text)}: must be a name; choose tanh")
-    student = functions.get_activation(activation)
-    points = np.linspace(0.1, 6.0, 60)
-    if np.max(np.abs(student(points) + student(-points))) > 1e-9:
-        raise InvalidInput(
-            f"activation={activation!r}: must be odd, the limit assumes E[σ] = E[H_2σ] = 0; "
-            "choose tanh, erf or sin"
-        )
-    teacher = functions.get(target, field="target")
-    if not decays(teacher, np.zeros(1), np.ones(1)):
-        raise InvalidInput(
-            f"target={target!r}: has no finite second moment; choose one that grows more slowly"
-        )
+    sigma, link = _checked_functions(activation, target)
     ratios = tuple(positive_numbers("sample_ratio", sample_ratio))
     versions = []
     for corrected in (False, True):
         given_spike = _conditional_functions(
-            student, teacher, step_ratio=step_ratio, rate=rate, corrected=corrected
+            sigma, link, step_ratio=step_ratio, rate=rate, corrected=corrected
         )
         versions.append(tuple(_solve(given_spike, width_ratio, ratio, ridge) for ratio in ratios))
     return Limit(ratios, *versions)
 
 
+def _checked_functions(activation: str, target: str) -> tuple[Function, Function]:
+    """Return σ and σ_*; raise InvalidInput where the limit does not hold for them."""
+    for name, text in (("activation", activation), ("target", target)):
+        if not isinstance(text, str):
+            raise InvalidInput(f"{name}={shown(text)}: must be a name; choose tanh")
+    sigma = functions.get_activation(activation)
+    points = np.linspace(0.1, 6.0, 60)
+    if np.max(np.abs(sigma(points) + sigma(-points))) > 1e-9:
+        raise InvalidInput(
+            f"activation={activation!r}: must be odd, the limit assumes E[σ] = E[H_2σ] = 0; "
+            "choose tanh, erf or sin"
+        )
+    link = functions.get(target, field="target")
+    if not decays(link, np.zeros(1), np.ones(1)):
+        raise InvalidInput(
+            f"target={target!r}: has no finite second moment; choose one that grows more slowly"
+        )
+    return sigma, link
+
+
 @dataclass(frozen=True)
-class _Functions:
+class _GivenSpike:
     """Functions of the spike coordinate κ on nodes, with the nodes' weights."""
 
     weights: Floats
@@ -134,15 +140,15 @@ class _Functions:
 
 
 def _conditional_functions(
-    student: Function, teacher: Function, *, step_ratio: float, rate: float, corrected: bool
-) -> _Functions:
-    zero, one = np.zeros(1), np.ones(1)
-    a = hermite_coefficients(student, zero, one, order=3)[:, 0]
+    sigma: Function, link: Function, *, step_ratio: float, rate: float, corrected: bool
+) -> _GivenSpike:
+    zero, unit = np.zeros(1), np.ones(1)
+    a = hermite_coefficients(sigma, zero, unit, order=3)[:, 0]
     h1, h3 = a[1], a[3] * np.sqrt(6)
-    derivative = Function("derivative", student.slope, kinks=student.kinks)
-    spread = float(second_moment(derivative, zero, one)[0]) - h1**2
-    g1 = hermite_coefficients(teacher, zero, one, order=1)[1, 0]
-    g2 = float(second_moment(teacher, zero, one)[0])
+    derivative = Function("derivative", sigma.slope, kinks=sigma.kinks)
+    spread = float(second_moment(derivative, zero, unit)[0]) - h1**2
+    g1 = hermite_coefficients(link, zero, unit, order=1)[1, 0]
+    g2 = float(second_moment(link, zero, unit)[0])
     if rate > LARGEST_RATE:
         raise InvalidInput(f"rate={rate:g}: must be at most {LARGEST_RATE:g}; lower it")
     rho = np.sqrt(g1**2 + g2 / step_ratio)
@@ -150,21 +156,21 @@ def _conditional_functions(
     gamma = g1 / rho
     if abs(h1) < SMALLEST_SLOPE:
         raise InvalidInput(
-            f"activation={student.name!r}: must have E[zσ(z)] ≠ 0, the step leaves no spike "
+            f"activation={sigma.name!r}: must have E[zσ(z)] ≠ 0, the step leaves no spike "
             "otherwise; choose tanh, erf or sin"
         )
     nodes, weights = _spike_rule(spike / np.sqrt(bulk))
     means, deviations = spike * nodes, np.full(len(nodes), np.sqrt(bulk))
-    b = hermite_coefficients(student, means, deviations, order=2)
+    b = hermite_coefficients(sigma, means, deviations, order=2)
     slope = b[1] / np.sqrt(bulk)
-    noise = np.maximum(second_moment(student, means, deviations) - b[0] ** 2 - b[1] ** 2, 0.0)
+    noise = np.maximum(second_moment(sigma, means, deviations) - b[0] ** 2 - b[1] ** 2, 0.0)
     overlap = nodes * slope
     if corrected:
         overlap = overlap + rate * h3 * rho / bulk * (np.sqrt(2) * b[2] / bulk)
     label_deviation = np.full(len(nodes), np.sqrt(max(1 - gamma**2, 0.0)))
-    label = hermite_coefficients(teacher, gamma * nodes, label_deviation, order=1)
-    power = second_moment(teacher, gamma * nodes, label_deviation)
-    return _Functions(
+    label = hermite_coefficients(link, gamma * nodes, label_deviation, order=1)
+    power = second_moment(link, gamma * nodes, label_deviation)
+    return _GivenSpike(
         weights / weights.sum(), b[0], slope, noise, overlap, (label[0], label[1], power), bulk
     )
 
@@ -199,35 +205,13 @@ class _State:
         return np.array([getattr(self, name) for name in self.names])
 
 
-def _solve(f: _Functions, width_ratio: float, sample_ratio: float, ridge: float) -> LimitErrors:
-    """Iterate the fixed point of MATH §4 (state evolution) until it stands still."""
-    eigenvalues, density = marchenko_pastur(width_ratio)
-    spectrum = f.bulk * eigenvalues
+def _solve(f: _GivenSpike, width_ratio: float, sample_ratio: float, ridge: float) -> LimitErrors:
+    """Iterate the state evolution until it stands still (Cui et al., order parameters)."""
+    ratios = (width_ratio, sample_ratio)
+    law = marchenko_pastur(width_ratio)
     state, residual = _State(), np.inf
-    h0, h1, _ = f.label
     for iteration in range(1, MOST_ITERATIONS + 1):
-        error, variance = _error(f, state)
-        shrink = 1 / (1 + variance)
-        per_width = sample_ratio / width_ratio
-        qh1, qh2 = (per_width * f.average(p * error * shrink**2) for p in (f.slope**2, f.noise))
-        vh1, vh2 = (per_width * f.average(p * shrink) for p in (f.slope**2, f.noise))
-        s = ridge + vh1 * spectrum + vh2
-        gain = sample_ratio * f.bulk * float(density @ (1 / s))
-        mean, theta = _means(f, shrink, gain)
-        prediction = f.mean * mean + f.overlap * theta
-        theta_hat = sample_ratio * f.average(f.overlap * (h0 - prediction) * shrink)
-        psi_hat = sample_ratio * f.average(h1 * f.slope * shrink)
-        top = qh1 * spectrum + qh2
-        top = top + (theta_hat**2 * f.bulk + psi_hat**2 * spectrum) / width_ratio
-        new = _State(
-            q1=float(density @ (spectrum * top / s**2)),
-            q2=float(density @ (top / s**2)),
-            v1=float(density @ (spectrum / s)),
-            v2=float(density @ (1 / s)),
-            m=mean,
-            theta=theta,
-            psi=psi_hat * float(density @ (spectrum / s)),
-        )
+        new = _next_state(f, state, law, ratios=ratios, ridge=ridge)
         residual = float(np.max(np.abs(new.values() - state.values()) / (1 + np.abs(new.values()))))
         state = new
         if not np.isfinite(residual):
@@ -243,7 +227,44 @@ def _solve(f: _Functions, width_ratio: float, sample_ratio: float, ridge: float)
     )
 
 
-def _means(f: _Functions, shrink: Floats, gain: float) -> tuple[float, float]:
+def _next_state(
+    f: _GivenSpike,
+    state: _State,
+    law: tuple[Floats, Floats],
+    *,
+    ratios: tuple[float, float],
+    ridge: float,
+) -> _State:
+    """Return the order parameters that follow from a state; `law` is that of FFᵀ's eigenvalues."""
+    width_ratio, sample_ratio = ratios
+    eigenvalues, density = law
+    spectrum = f.bulk * eigenvalues
+    h0, h1, _ = f.label
+    error, variance = _error(f, state)
+    shrink = 1 / (1 + variance)
+    per_width = sample_ratio / width_ratio
+    qh1, qh2 = (per_width * f.average(p * error * shrink**2) for p in (f.slope**2, f.noise))
+    vh1, vh2 = (per_width * f.average(p * shrink) for p in (f.slope**2, f.noise))
+    s = ridge + vh1 * spectrum + vh2
+    gain = sample_ratio * f.bulk * float(density @ (1 / s))
+    mean, theta = _means(f, shrink, gain)
+    prediction = f.mean * mean + f.overlap * theta
+    theta_hat = sample_ratio * f.average(f.overlap * (h0 - prediction) * shrink)
+    psi_hat = sample_ratio * f.average(h1 * f.slope * shrink)
+    top = qh1 * spectrum + qh2
+    top = top + (theta_hat**2 * f.bulk + psi_hat**2 * spectrum) / width_ratio
+    return _State(
+        q1=float(density @ (spectrum * top / s**2)),
+        q2=float(density @ (top / s**2)),
+        v1=float(density @ (spectrum / s)),
+        v2=float(density @ (1 / s)),
+        m=mean,
+        theta=theta,
+        psi=psi_hat * float(density @ (spectrum / s)),
+    )
+
+
+def _means(f: _GivenSpike, shrink: Floats, gain: float) -> tuple[float, float]:
     """Return (M, θ) for given V̂: both equations are linear, and solved together.
 
     M E[μ_0²/(1+V)] + θ E[μ_0B/(1+V)] = E[μ_0H_0/(1+V)],  θ = gain·E[B(H_0 − μ_0M − Bθ)/(1+V)].
@@ -262,7 +283,7 @@ def _means(f: _Functions, shrink: Floats, gain: float) -> tuple[float, float]:
     return float(mean), float(theta)
 
 
-def _error(f: _Functions, state: _State) -> tuple[Floats, Floats]:
+def _error(f: _GivenSpike, state: _State) -> tuple[Floats, Floats]:
     """Return E(κ) and V(κ)."""
     h0, h1, h2 = f.label
     prediction = f.mean * state.m + f.overlap * state.theta

@@ -49,20 +49,20 @@ def side_by_side(errors: Sequence[RidgeErrors]) -> RidgeErrors:
     )
 
 
-def effective_ridge(spectrum: ReducedMoments, samples: Floats, ridge: Floats) -> tuple[Floats, int]:
+def effective_ridge(moments: ReducedMoments, samples: Floats, ridge: Floats) -> tuple[Floats, int]:
     """Return κ for broadcast arrays of m and λ, and the iterations that it took.
 
     f(κ) = κ − λ − (κ/m) Tr Ω(Ω+κ)^{-1} rises from below zero at κ = λ; bisection in log κ brackets
     the root, Newton steps that stay inside the bracket finish.
     """
     m, lam = np.broadcast_arrays(np.asarray(samples, float), np.asarray(ridge, float))
-    trace = float(spectrum.eigenvalues.sum()) + spectrum.extra * spectrum.level
+    trace = float(moments.eigenvalues.sum()) + moments.extra * moments.level
     low, high = lam.copy(), lam + trace / m  # κ Tr Ω(Ω+κ)^{-1} ≤ Tr Ω
     kappa = np.sqrt(low) * np.sqrt(high)
     if not np.all(np.isfinite(high)):
         raise InvalidInput("ridge: overflows with these features; lower it")
     for iteration in range(1, MOST_ITERATIONS + 1):
-        first, _, third = spectrum.traces(kappa)
+        first, _, third = moments.traces(kappa)
         value = kappa * (1 - first / m) - lam
         slope = 1 - first / m + kappa * third / m
         low, high = np.where(value < 0, kappa, low), np.where(value < 0, high, kappa)
@@ -79,14 +79,14 @@ def effective_ridge(spectrum: ReducedMoments, samples: Floats, ridge: Floats) ->
     )
 
 
-def ridge_errors(spectrum: ReducedMoments, *, samples: Floats, ridge: Floats) -> RidgeErrors:
+def ridge_errors(moments: ReducedMoments, *, samples: Floats, ridge: Floats) -> RidgeErrors:
     """Return the errors for every m in `samples` (rows) and λ in `ridge` (columns)."""
     m, lam = np.meshgrid(np.asarray(samples, float), np.asarray(ridge, float), indexing="ij")
-    kappa, _ = effective_ridge(spectrum, m, lam)
-    _, second, third = spectrum.traces(kappa)
-    form, squared = spectrum.forms(kappa)
+    kappa, _ = effective_ridge(moments, m, lam)
+    _, second, third = moments.traces(kappa)
+    form, squared = moments.forms(kappa)
     # Zero up to rounding where nothing is left to explain.
-    bias = np.maximum(spectrum.label_power - form - kappa * squared, 0.0)
+    bias = np.maximum(moments.label_power - form - kappa * squared, 0.0)
     test = bias / (1 - second / m)
     train = (lam / kappa) ** 2 * test
     norm = squared + test / m * third

@@ -18,7 +18,7 @@ MOST_TYPES = 4000
 STRONG_NODES, MEDIUM_NODES = 11, 5  # on each side of 0
 
 
-def _quadrature(
+def spike_quadrature(
     gaussian: Gaussian, loadings: Floats, deviations: Floats, seen: Floats
 ) -> tuple[Floats, Floats]:
     """Return standardised grid points (T × d) and weights; more nodes where spikes are stronger.

@@ -45,7 +45,11 @@ def structured_spectrum(
         return None
     rows = np.sort(np.random.default_rng(0).choice(k, min(CHECKED_ROWS, k), replace=False))
     factor = np.concatenate(
-        [_bulk(wide, laws, series), *(_low_rank(one, wide, rows) for one in series)], axis=1
+        [
+            _bulk(wide, laws, series),
+            *(_low_rank(component_series, wide, rows) for component_series in series),
+        ],
+        axis=1,
     )
     if factor.shape[1] >= k:
         return None
@@ -67,7 +71,10 @@ def structured_spectrum(
 def _bulk(first_layer: Floats, laws: list[Law], series: list[Series]) -> Floats:
     """Return ᾱ ∘ F̂, ᾱ² = Σ_c ρ_c s_c² α_c²: the isotropic part of degree 1, all components."""
     slopes = np.array(
-        [one.coefficients[1] / law.deviations for one, law in zip(series, laws, strict=True)]
+        [
+            component_series.coefficients[1] / law.deviations
+            for component_series, law in zip(series, laws, strict=True)
+        ]
     )
     levels = np.array([law.gaussian.weight * law.gaussian.level for law in laws])
     size = np.sqrt(levels @ slopes**2)

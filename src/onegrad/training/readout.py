@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import eigh
 from scipy.linalg.blas import dsyrk, ssyrk, strsv
-from scipy.linalg.lapack import dpotrf, dpotrs, spotrf
+from scipy.linalg.lapack import spotrf
 
 from onegrad.describe.arrays import Floats
 from onegrad.describe.exceptions import InvalidInput
+from onegrad.training.cholesky import solve_ridge
 
 # Refinement ends when the next change would be this small beside the solution. A round that gains
 # less than a factor of ten says that double precision should factor instead.
@@ -102,7 +103,13 @@ def _solve_in_double(phi: Floats, shifts: Floats, right: Floats, penalties: Floa
         )
     if len(shifts) > 1:
         return _solve_many(gram, shifts, right)
-    return _solve_one(gram, shifts[0], right, penalties[0])
+    return solve_ridge(
+        gram,
+        right,
+        shift=shifts[0],
+        field=f"ridge={penalties[0]:.3g}",
+        remedy="raise the ridge",
+    )[:, None]
 
 
 def _gram(phi: Floats, product: Callable[..., Floats]) -> Floats:
@@ -110,18 +117,6 @@ def _gram(phi: Floats, product: Callable[..., Floats]) -> Floats:
     m, k = phi.shape
     # φ.T is φ in Fortran order, so nothing is copied.
     return product(1.0, phi.T, trans=1 if k > m else 0, lower=1)
-
-
-def _solve_one(gram: Floats, shift: float, right: Floats, ridge: float) -> Floats:
-    np.einsum("ii->i", gram)[:] += shift
-    factor, info = dpotrf(gram, lower=1, clean=0, overwrite_a=1)
-    if info != 0:
-        raise InvalidInput(
-            f"ridge={ridge:.3g}: too small beside features of this size, the Gram matrix is "
-            "singular to rounding; raise the ridge"
-        )
-    solution, _ = dpotrs(factor, right, lower=1)
-    return np.asarray(solution)[:, None]
 
 
 def _solve_many(gram: Floats, shifts: Floats, right: Floats) -> Floats:

@@ -30,12 +30,12 @@ class Shared:
     _held: dict[str, tuple[Hashable, Any]] = field(default_factory=dict)
 
     def get(self, kind: str, key: Hashable, make: Callable[[], T]) -> T:
-        """Return the held value of this kind if its key is the same, else make and hold it."""
-        held = self._held.get(kind)
-        if held is None or held[0] != key:
+        """Return the latest value of this kind if its key is the same, else make and keep it."""
+        keyed = self._held.get(kind)
+        if keyed is None or keyed[0] != key:
             self._held.pop(kind, None)  # free before making the next
-            self._held[kind] = held = (key, make())
-        value: T = held[1]
+            self._held[kind] = keyed = (key, make())
+        value: T = keyed[1]
         return value
 
     def step_batch(self, instance: Instance) -> Batch:
@@ -56,8 +56,8 @@ class Shared:
     def initialise(self, instance: Instance) -> Layers:
         """Return the initial layers; the first is a part of the widest one held."""
         key = _first_layer_key(instance)
-        held = self._held.get("first layer")
-        if held is not None and held[0] == key and len(held[1]) < instance.problem.width:
+        keyed = self._held.get("first layer")
+        if keyed is not None and keyed[0] == key and len(keyed[1]) < instance.problem.width:
             del self._held["first layer"]
         widest = self.get(
             "first layer", key, lambda: draw_first_layer(instance, self._keep(instance))

@@ -66,8 +66,8 @@ def _classes(value: Any) -> tuple[tuple[str, ...], ...]:
     if not isinstance(value, list | tuple) or not value:
         raise ValueError("must list at least one class; name them")
     groups = [list(g) if isinstance(g, list | tuple) else [g] for g in value]
-    named = tuple(tuple(class_name(one) for one in group) for group in groups)
-    flat = [one for group in named for one in group]
+    named = tuple(tuple(class_name(label) for label in group) for group in groups)
+    flat = [name for group in named for name in group]
     if len(set(flat)) < len(flat) or not all(flat) or not all(named):
         raise ValueError("must name every class once; correct it")
     return named
@@ -107,7 +107,7 @@ class EmpiricalData(Source):
         "label_column": ("digest",),
     }
 
-    kind: Literal["empirical"] = "empirical"
+    kind: Literal["empirical"] = Field(default="empirical", description="Rows of a data set.")
     file: str | None = Field(
         default=None, description="Real data: .npz with X and y, CSV or Parquet, or a known name."
     )

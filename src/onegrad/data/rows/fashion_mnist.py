@@ -62,16 +62,16 @@ def load_fashion_mnist(
     searched = []
     for folder in _places(data_dir):
         searched.append(str(folder))
-        found = _read_folder(folder)
-        if found is not None:
-            return found
+        images = _read_folder(folder)
+        if images is not None:
+            return images
     if download:
         folder = cache_folder() if data_dir is None else Path(data_dir)
         for name in FILES:
             _download(name, folder)
-        found = _read_folder(folder)
-        assert found is not None
-        return found
+        images = _read_folder(folder)
+        assert images is not None
+        return images
     raise DataNotFound(
         f"data_dir={str(data_dir)!r}: Fashion-MNIST is in none of {', '.join(searched)}; install "
         "the Debian package dataset-fashion-mnist, or download it with onegrad fetch (in Python, "

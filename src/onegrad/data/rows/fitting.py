@@ -67,9 +67,9 @@ def log_likelihood(parts: Sequence[Gaussian], inputs: Floats, labels: Floats) ->
     total = 0.0
     for label in np.unique(labels):
         rows = inputs[labels == label]
-        mine = [part for part in parts if part.label == label]
-        weight = sum(part.weight for part in mine)
-        logs = np.array([np.log(p.weight / weight) + _log_density(p, rows) for p in mine])
+        own_parts = [part for part in parts if part.label == label]
+        weight = sum(part.weight for part in own_parts)
+        logs = np.array([np.log(p.weight / weight) + _log_density(p, rows) for p in own_parts])
         top = logs.max(axis=0)
         total += float(np.sum(top + np.log(np.sum(np.exp(logs - top), axis=0))))
     return total / len(inputs)
@@ -106,16 +106,16 @@ def _checked(inputs: ArrayLike, labels: ArrayLike) -> tuple[Floats, Floats]:
 def _best_count(x: Floats, y: Floats, rank: int, seed: int) -> int:
     """Return the number of components per class with the highest held-out likelihood."""
     order = np.random.default_rng(seed).permutation(len(x))
-    held = order[: int(HELD_OUT * len(x))]
-    kept = order[len(held) :]
+    test = order[: int(HELD_OUT * len(x))]
+    train = order[len(test) :]
     scores = {}
     for count in CANDIDATES:
-        smallest = min(int(np.sum(y[kept] == label)) for label in np.unique(y))
+        smallest = min(int(np.sum(y[train] == label)) for label in np.unique(y))
         if smallest < 2 * count:
             break
-        parts = _gaussians(x[kept], y[kept], count, rank, seed)
-        scores[count] = log_likelihood(parts, x[held], y[held]) if len(held) else 0.0
-    if not scores or not len(held):
+        parts = _gaussians(x[train], y[train], count, rank, seed)
+        scores[count] = log_likelihood(parts, x[test], y[test]) if len(test) else 0.0
+    if not scores or not len(test):
         raise InvalidInput(f"inputs: {len(x)} rows are too few to choose by; give more")
     return max(scores, key=lambda count: scores[count])
 
@@ -151,8 +151,10 @@ def _clusters(rows: Floats, count: int, seed: int) -> NDArray[np.integer]:
     with warnings.catch_warnings():
         # Fewer distinct rows than clusters: there are fewer clusters then.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        found: NDArray[np.integer] = KMeans(count, n_init=2, random_state=seed).fit_predict(centred)
-    return found
+        clusters: NDArray[np.integer] = KMeans(count, n_init=2, random_state=seed).fit_predict(
+            centred
+        )
+    return clusters
 
 
 def _gaussian(rows: Floats, rank: int, total: int, label: float, least: float) -> Gaussian:

@@ -129,8 +129,8 @@ def _named(name: str) -> Labelled:
 
         bunch = load_digits()
         return labelled(bunch.data, bunch.target)
-    found = load_fashion_mnist() if name == "fashion-mnist" else load_sample()
-    return labelled(found.images, found.labels, unit=PIXEL)
+    fashion = load_fashion_mnist() if name == "fashion-mnist" else load_sample()
+    return labelled(fashion.images, fashion.labels, unit=PIXEL)
 
 
 @functools.lru_cache(maxsize=1)
@@ -151,7 +151,7 @@ def _read_npz(path: Path, _: str) -> tuple[NDArray[Any], NDArray[Any]]:
             for x, y in ARRAY_NAMES:
                 if x in stored and y in stored:
                     return stored[x], stored[y]
-            held = ", ".join(stored) or "nothing"
+            names = ", ".join(stored) or "nothing"
     except (
         OSError,
         ValueError,
@@ -166,7 +166,7 @@ def _read_npz(path: Path, _: str) -> tuple[NDArray[Any], NDArray[Any]]:
                 f"file={str(path)!r}: holds Python objects; save labels as y.astype(str)"
             ) from None
         raise InvalidInput(f"file={str(path)!r}: is not a readable .npz; restore it") from None
-    raise InvalidInput(f"file={str(path)!r}: must hold arrays X and y, it holds {held}; rename")
+    raise InvalidInput(f"file={str(path)!r}: must hold arrays X and y, it holds {names}; rename")
 
 
 def _read_table(path: Path, label_column: str) -> tuple[NDArray[Any], NDArray[Any]]:

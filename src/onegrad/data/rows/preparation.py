@@ -41,17 +41,17 @@ class Selection:
     def source(self) -> Labelled:
         """Return all rows of the data, which must be those that were described."""
         if self.file is not None:
-            found = read_labelled(self.file, self.label_column)
+            source = read_labelled(self.file, self.label_column)
         else:
             assert self.inputs is not None
             assert self.labels is not None
-            found = of_arrays(self.inputs, self.labels, self.names)
-        if found.digest != self.digest:
+            source = of_arrays(self.inputs, self.labels, self.names)
+        if source.digest != self.digest:
             raise InvalidInput(
-                f"digest={self.digest!r}: the data have another, {found.digest!r}; restore them, "
+                f"digest={self.digest!r}: the data have another, {source.digest!r}; restore them, "
                 "or leave the digest out"
             )
-        return found
+        return source
 
 
 @dataclass(frozen=True)
@@ -296,6 +296,8 @@ def fitted_parts(
     fitting = prepared.parts.fitting
     x = np.concatenate([prepared.centred(i, rows) for i, rows in enumerate(fitting)])
     y = np.repeat(np.arange(len(fitting), dtype=float), [len(rows) for rows in fitting])
-    found = fit_gaussians(x, y, components=components, rank=rank, seed=seed)
+    fitted = fit_gaussians(x, y, components=components, rank=rank, seed=seed)
     shares = np.asarray(preparation.weights) / (np.unique(y, return_counts=True)[1] / len(y))
-    return tuple(replace(part, weight=part.weight * shares[int(part.label or 0)]) for part in found)
+    return tuple(
+        replace(part, weight=part.weight * shares[int(part.label or 0)]) for part in fitted
+    )

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg.blas import dsyrk
-from scipy.linalg.lapack import dpotrf, dpotrs
 
 from onegrad.calculus import functions
 from onegrad.calculus.polynomials import orthonormal_hermite
@@ -16,6 +15,7 @@ from onegrad.describe.exceptions import InvalidInput
 from onegrad.steps.blocks import Block, LowDegree
 from onegrad.steps.spectra import Spectrum, gram_spectrum, spectrum
 from onegrad.steps.steps_problem import StepsProblem
+from onegrad.training.cholesky import solve_ridge
 from onegrad.training.readout import fit_readout
 from onegrad.verbs.errors import standard_error
 
@@ -59,7 +59,7 @@ class FeatureSpectrum:
 
 
 @dataclass(frozen=True)
-class Fit:
+class FittedReadout:
     """A readout ŵ of ŷ = ŵᵀφ/√p + low-degree part, with its training error."""
 
     weights: Floats
@@ -74,7 +74,7 @@ def fit_features(
     *,
     low_degree: LowDegree,
     direction: Floats | None,
-) -> tuple[Fit, FeatureSpectrum]:
+) -> tuple[FittedReadout, FeatureSpectrum]:
     """Return the ridge readout and the spectrum of σ(F̂x) over a batch, streamed.
 
     Memory is O(p d + p² + block): the Gram matrix is summed. Where the whole batch has at most as
@@ -82,7 +82,7 @@ def fit_features(
     """
     sums = _empty(problem.width)
     hold = problem.readout_size <= max(problem.width, HELD_ROWS)
-    held: list[tuple[Floats, Floats]] = []
+    parts: list[tuple[Floats, Floats]] = []
     sigma = functions.get_activation(problem.activation)
     for block in blocks:
         phi = np.ascontiguousarray(sigma(block.inputs @ first.T))
@@ -90,21 +90,21 @@ def fit_features(
         line = np.zeros(len(labels)) if direction is None else block.inputs @ direction
         sums.add(phi, labels, orthonormal_hermite(line, DEGREES)[1:])
         if hold:
-            held.append((phi, labels))
+            parts.append((phi, labels))
     if not np.all(np.isfinite(np.diagonal(sums.gram))):
         raise InvalidInput("step_size: the trained features are not finite; lower it")
     ridge = problem.readout_ridge
     if hold:
-        labels = np.concatenate([part[1] for part in held])
-        readout = fit_readout(np.concatenate([part[0] for part in held]), labels, ridge=ridge)
-        fit = Fit(readout.weights[:, 0], float(readout.train_mse[0]), low_degree)
+        labels = np.concatenate([part[1] for part in parts])
+        readout = fit_readout(np.concatenate([part[0] for part in parts]), labels, ridge=ridge)
+        fit = FittedReadout(readout.weights[:, 0], float(readout.train_mse[0]), low_degree)
     else:
         fit = _streamed_fit(sums, ridge, low_degree)
     return fit, _feature_spectrum(sums, compared=direction is not None)
 
 
 def measure_test(
-    problem: StepsProblem, first: Floats, blocks: Iterator[Block], fit: Fit
+    problem: StepsProblem, first: Floats, blocks: Iterator[Block], fit: FittedReadout
 ) -> tuple[float, float]:
     """Return the test MSE over sampled points and its standard error over them."""
     sigma = functions.get_activation(problem.activation)
@@ -127,22 +127,22 @@ def _empty(width: int) -> FeatureSums:
     )
 
 
-def _streamed_fit(sums: FeatureSums, ridge: float, low_degree: LowDegree) -> Fit:
+def _streamed_fit(sums: FeatureSums, ridge: float, low_degree: LowDegree) -> FittedReadout:
     """Return ŵ from the summed Gram matrix: (Σφφᵀ + λNp) u = Σφy, ŵ = √p u."""
     width = len(sums.labels)
-    shifted = sums.gram.copy(order="F")
-    shifted[np.diag_indices(width)] += ridge * sums.count * width
-    factor, info = dpotrf(shifted, lower=1, clean=0, overwrite_a=1)
-    if info != 0:
-        raise InvalidInput(
-            f"ridge={ridge:.3g}: too small beside features of this size, the Gram matrix is "
-            "singular to rounding; raise ridge or penalty"
-        )
-    solution, _ = dpotrs(factor, sums.labels, lower=1)
-    # Σ(y − uᵀφ)² = Σy² − uᵀΣφy − (shift)‖u‖² at the minimum.
     shift = ridge * sums.count * width
+    solution = solve_ridge(
+        sums.gram.copy(order="F"),
+        sums.labels,
+        shift=shift,
+        field=f"ridge={ridge:.3g}",
+        remedy="raise ridge or penalty",
+    )
+    # Σ(y − uᵀφ)² = Σy² − uᵀΣφy − (shift)‖u‖² at the minimum.
     squares = sums.label_squares - solution @ sums.labels - shift * (solution @ solution)
-    return Fit(np.sqrt(width) * solution, max(float(squares), 0.0) / sums.count, low_degree)
+    return FittedReadout(
+        np.sqrt(width) * solution, max(float(squares), 0.0) / sums.count, low_degree
+    )
 
 
 def _feature_spectrum(sums: FeatureSums, *, compared: bool) -> FeatureSpectrum:
@@ -154,12 +154,12 @@ def _feature_spectrum(sums: FeatureSums, *, compared: bool) -> FeatureSpectrum:
     mean = sums.features / np.sqrt(count)
     gram = sums.gram - np.outer(mean, mean)
     values, vectors = gram_spectrum(gram, vectors=min(width, 12))
-    found = spectrum(values / np.sqrt(width))
-    shown = min(max(found.count or 0, 2), vectors.shape[1]) if compared else 0
+    leading = spectrum(values / np.sqrt(width))
+    shown = min(max(leading.count or 0, 2), vectors.shape[1]) if compared else 0
     means = sums.power_sums[0] / count
     squares = sums.power_sums[1] - count * means**2
     centred = sums.powers - np.outer(sums.features, means)
     scale = values[:shown, None] * np.sqrt(np.maximum(squares, 0.0))
     products = np.abs(vectors[:, :shown].T @ centred)
     overlaps = np.divide(products, scale, out=np.zeros_like(products), where=scale > 0)
-    return FeatureSpectrum(found, np.minimum(overlaps, 1.0))
+    return FeatureSpectrum(leading, np.minimum(overlaps, 1.0))

@@ -1,0 +1,146 @@
+"""What every teacher must satisfy: over all kinds, and one that is registered here."""
+
+from typing import Literal
+
+import numpy as np
+import pytest
+from pydantic import Field
+
+from onegrad import ClassLabels, Component, MixtureSource, Problem, SingleIndex, register_teacher
+from onegrad.calculus import functions
+from onegrad.calculus.polynomials import orthonormal_hermite
+from onegrad.data.index_teacher import IndexTeacher
+from onegrad.data.teacher import TEACHERS, TeacherDescription
+from onegrad.describe.fields import NonNegative
+
+N, ROWS, ORDER, LIMIT, NOISE = 12, 40_000, 4, 4.0, 0.5  # LIMIT in standard errors
+BUILT_IN = [kind for kind in TEACHERS.registry if TEACHERS.registry.mark(kind) is None]
+
+
+class FirstAxis(TeacherDescription):
+    """y = x_1²/2 + noise·N(0, 1)."""
+
+    kind: Literal["first_axis"] = Field(default="first_axis", description="Of the first input.")
+    noise: NonNegative = Field(default=0.0, description="Deviation of label noise.")
+
+    def draw(self, population, norm, rng):
+        direction = np.eye(population.dimension)[:, :1]
+        return IndexTeacher(direction, functions.get("z**2/2"), self.noise)
+
+
+EXAMPLES = {"index": SingleIndex(link="tanh", norm=1.0), "labels": ClassLabels()}
+EXAMPLES["first_axis"] = FirstAxis()
+
+
+@pytest.fixture(autouse=True)
+def registered(monkeypatch):
+    monkeypatch.setattr(TEACHERS.registry, "entries", dict(TEACHERS.registry.entries))
+    register_teacher(FirstAxis)
+
+
+@pytest.fixture(params=EXAMPLES)
+def description(request):
+    return EXAMPLES[request.param]
+
+
+@pytest.fixture(scope="module")
+def source():
+    first = Component(weight=0.6, mean=0.3 * np.ones(N), rank=2, label=1.0)
+    second = Component(weight=0.4, level=0.5, rank=1, label=-1.0)
+    return MixtureSource(components=(first, second))
+
+
+@pytest.fixture(scope="module")
+def population(source):
+    return source.draw(N, 3.0, np.random.default_rng(1))
+
+
+def drawn(description, population):
+    return description.draw(population, population.norm, np.random.default_rng(2))
+
+
+def labelled(teacher, population, component, seed=3):
+    """Return projections (rows × r) of one component's inputs, and their labels."""
+    noise = np.random.default_rng(seed).standard_normal((ROWS, N))
+    projections = population.components[component].colour(noise) @ teacher.directions
+    return projections, teacher.labels(projections, component, np.random.default_rng(seed + 1))
+
+
+def test_every_kind_has_an_example():
+    assert set(BUILT_IN) <= set(EXAMPLES)
+
+
+def test_a_drawn_teacher_follows_its_generator_and_reads_its_directions(description, population):
+    teacher, again = drawn(description, population), drawn(description, population)
+    assert teacher.directions.shape[0] == N
+    assert np.array_equal(teacher.directions, again.directions)
+    projections, labels = labelled(teacher, population, 0)
+    assert projections.shape == (ROWS, teacher.directions.shape[1])
+    assert labels.shape == (ROWS,)
+    assert np.all(np.isfinite(labels))
+
+
+@pytest.mark.parametrize("noise", [0.0, NOISE])
+def test_moments_are_those_of_sampled_labels(description, population, noise):
+    """E y² and E[y H_l(v)]/√l! of the standardised projection v, per component."""
+    teacher = drawn(description.replace(noise=noise), population)
+    worst = []
+    for component, gaussian in enumerate(population.components):
+        projections, labels = labelled(teacher, population, component)
+        assert teacher.has_finite_power(gaussian)
+        values = [labels**2]
+        expected = [teacher.second_moment(gaussian)]
+        if teacher.directions.shape[1]:
+            mean = 0.0 if gaussian.mean is None else float(teacher.directions[:, 0] @ gaussian.mean)
+            v = (projections[:, 0] - mean) / np.sqrt(teacher.projected_variance(gaussian))
+            values += list(labels * orthonormal_hermite(v, ORDER))
+        else:
+            values.append(labels)
+        expected += list(teacher.coefficients(gaussian, ORDER)[: len(values) - 1])
+        for value, expectation in zip(values, expected, strict=True):
+            error = LIMIT * value.std() / np.sqrt(ROWS) + 1e-12
+            assert abs(value.mean() - expectation) < error
+            worst.append(abs(value.mean() - expectation - 0.1) / error)
+    assert max(worst) > 1  # the control: a tenth more would be seen
+
+
+def test_label_noise_adds_its_variance_and_nothing_else(description, population):
+    """The sampled variance of normal noise errs by a share of √(2/ROWS)."""
+    clean, noisy = (
+        drawn(description, population),
+        drawn(description.replace(noise=NOISE), population),
+    )
+    assert (clean.noise, noisy.noise) == (0, NOISE)
+    gaussian = population.components[0]
+    added = noisy.second_moment(gaussian) - clean.second_moment(gaussian)
+    assert added == pytest.approx(NOISE**2)
+    assert noisy.coefficients(gaussian, ORDER) == pytest.approx(clean.coefficients(gaussian, ORDER))
+    difference = labelled(noisy, population, 0)[1] - labelled(clean, population, 0)[1]
+    assert abs(difference.mean()) < LIMIT * NOISE / np.sqrt(ROWS)
+    assert difference.var() == pytest.approx(NOISE**2, rel=LIMIT * np.sqrt(2 / ROWS))
+    assert difference.var() != pytest.approx(1.1 * NOISE**2, rel=LIMIT * np.sqrt(2 / ROWS))
+
+
+def test_moments_at_a_projection_are_those_of_the_component(description, population):
+    teacher = drawn(description.replace(noise=NOISE), population)
+    gaussian = population.components[1]
+    if not teacher.directions.shape[1]:
+        with pytest.raises(NotImplementedError, match="no projections"):
+            teacher.coefficients_at(np.zeros(1), np.ones(1), 1)
+        return
+    deviation = np.sqrt([teacher.projected_variance(gaussian)])
+    at = teacher.coefficients_at(np.zeros(1), deviation, ORDER)[:, 0]
+    assert at == pytest.approx(teacher.coefficients(gaussian, ORDER), abs=1e-12)
+    power = teacher.second_moment_at(np.zeros(1), deviation)[0]
+    assert power == pytest.approx(teacher.second_moment(gaussian))
+
+
+def test_a_problem_of_the_teacher_survives_its_file(description, source, tmp_path):
+    problem = Problem(dimension=N, samples=20, data=source, teacher=description.replace(noise=0.1))
+    problem.save(tmp_path / "p.toml")
+    loaded = Problem.load(tmp_path / "p.toml")
+    assert loaded == problem
+    assert loaded.digest == problem.digest
+    assert type(loaded.teacher) is type(description)
+    kinds = Problem.model_json_schema()["properties"]["teacher"]["oneOf"]
+    assert description.kind in [kind["properties"]["kind"]["default"] for kind in kinds]
