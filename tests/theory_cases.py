@@ -9,7 +9,7 @@ from onegrad.training.instance import Instance, draw
 from onegrad.training.reuse import first_layers
 from onegrad.training.streams import Streams
 from onegrad.verbs.evaluation import sampled_errors
-from onegrad.verbs.predicted_draw import model_spectra
+from onegrad.verbs.predicted_draw import reduced_moments
 from onegrad.verbs.trial import fit_models
 
 
@@ -39,7 +39,7 @@ def paired(problem, names, *, seed, redraws):
         simulated.append([[tests[m.key]["test_mse"][0], fits[m.key].train_mse[0]] for m in models])
     errors = [
         ridge_errors(
-            model_spectra([m], instance, layers, first)[m.key],
+            reduced_moments([m], instance, layers, first)[m.key],
             samples=np.array([problem.samples]),
             ridge=np.array(problem.ridges),
         )

@@ -22,9 +22,9 @@ from onegrad.models.resolve import resolve_models
 from onegrad.moments.dense import population_moments
 from onegrad.moments.exact import exact_test_mse
 from onegrad.theory.ridge import effective_ridge, ridge_errors
-from onegrad.theory.spectrum import ReducedMoments, Tridiagonal
+from onegrad.theory.reduced_moments import ReducedMoments, Tridiagonal
 from onegrad.theory.spike_grid import half_range_rule
-from onegrad.verbs.predicted_draw import model_spectra
+from onegrad.verbs.predicted_draw import reduced_moments
 from theory_cases import paired, train_first_layer
 
 
@@ -148,7 +148,7 @@ def test_structure_agrees_with_the_dense_computation_for_wide_networks(activatio
     instance, layers, first = train_first_layer(problem)
     models = resolve_models(problem, ["network", "hermite"])
     structured, dense = (
-        model_spectra(models, instance, layers, first, dense=dense) for dense in (False, True)
+        reduced_moments(models, instance, layers, first, dense=dense) for dense in (False, True)
     )
     for model in models:
         assert structured[model.key].extra > 0
@@ -171,8 +171,8 @@ def test_all_models_of_a_draw_are_reduced_the_same_way():
     )
     instance, layers, first = train_first_layer(problem)
     network, hermite = resolve_models(problem, ["network", "hermite"])
-    assert model_spectra([network], instance, layers, first)[network.key].extra > 0
-    both = model_spectra([network, hermite], instance, layers, first)
+    assert reduced_moments([network], instance, layers, first)[network.key].extra > 0
+    both = reduced_moments([network, hermite], instance, layers, first)
     assert [spectrum.extra for spectrum in both.values()] == [0, 0]
 
 

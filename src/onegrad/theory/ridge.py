@@ -16,7 +16,7 @@ import numpy as np
 
 from onegrad.describe.arrays import Floats
 from onegrad.describe.exceptions import InvalidInput, NotConverged
-from onegrad.theory.spectrum import ReducedMoments
+from onegrad.theory.reduced_moments import ReducedMoments
 
 TOLERANCE = 1e-12
 MOST_ITERATIONS = 200

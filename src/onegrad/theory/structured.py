@@ -19,7 +19,7 @@ from onegrad.models.feature_map import FeatureMap
 from onegrad.models.laws import Law, preactivation_laws
 from onegrad.moments.dense import covariance_rows, single_moments
 from onegrad.moments.series import Series
-from onegrad.theory.spectrum import ReducedMoments, Tridiagonal
+from onegrad.theory.reduced_moments import ReducedMoments, Tridiagonal
 
 CHECKED_ROWS = 64
 LEAST_DIMENSION = 500
@@ -31,7 +31,7 @@ LARGEST_REMAINDER = 0.02
 MOST_SPIKES = 12
 
 
-def structured_spectrum(
+def structured_moments(
     mixture: Mixture, teacher: Teacher, first_layer: Floats, feature_map: FeatureMap
 ) -> ReducedMoments | None:
     """Return the reduced moments of a wide network, or None where the structure does not hold."""

@@ -19,8 +19,8 @@ from onegrad.moments.dense import population_moments
 from onegrad.problem.problem import Problem
 from onegrad.theory.full_types import all_types, full_types_errors
 from onegrad.theory.ridge import RidgeErrors, ridge_errors, side_by_side
-from onegrad.theory.spectrum import ReducedMoments, Tridiagonal
-from onegrad.theory.structured import STRUCTURED_FROM, structured_spectrum
+from onegrad.theory.reduced_moments import ReducedMoments, Tridiagonal
+from onegrad.theory.structured import STRUCTURED_FROM, structured_moments
 from onegrad.training.instance import Instance, draw
 from onegrad.training.layers import Layers
 from onegrad.training.reuse import Shared, first_layers
@@ -66,11 +66,11 @@ def _by_one_type(
     shared: Shared | None,
 ) -> dict[str, RidgeErrors]:
     """Return the errors of the single-type equivalent by model key, samples × penalties."""
-    spectra = _kept_spectra(models, instance, layers, trained, shared)
+    moments = _kept_moments(models, instance, layers, trained, shared)
     ridges = np.array(instance.problem.ridges)
     return {
-        key: ridge_errors(spectrum, samples=np.array(samples), ridge=ridges)
-        for key, spectrum in spectra.items()
+        key: ridge_errors(reduced, samples=np.array(samples), ridge=ridges)
+        for key, reduced in moments.items()
     }
 
 
@@ -90,7 +90,7 @@ def _by_full_types(
     return errors
 
 
-def model_spectra(
+def reduced_moments(
     models: Sequence[Model],
     instance: Instance,
     layers: Layers,
@@ -107,19 +107,19 @@ def model_spectra(
     if not dense and trained.shape[0] > STRUCTURED_FROM * trained.shape[1]:
         structured: dict[str, ReducedMoments] = {}
         for key, (matrix, feature_map) in read.items():
-            spectrum = structured_spectrum(mixture, teacher, matrix, feature_map)
-            if spectrum is None:
+            low_rank = structured_moments(mixture, teacher, matrix, feature_map)
+            if low_rank is None:
                 break
-            structured[key] = spectrum
+            structured[key] = low_rank
         else:
             return structured
-    spectra = {}
+    dense_moments = {}
     for key, (matrix, feature_map) in read.items():
         moments = population_moments(mixture, teacher, matrix, feature_map)
         # The matrix is symmetric: its transpose is itself in Fortran order, without a copy.
         reduced = Tridiagonal.reduce(moments.covariance.T, moments.label)
-        spectra[key] = ReducedMoments(reduced, moments.label_power)
-    return spectra
+        dense_moments[key] = ReducedMoments(reduced, moments.label_power)
+    return dense_moments
 
 
 def _read_by(
@@ -130,19 +130,19 @@ def _read_by(
     return matrix, model.feature_map(instance, layers, trained)
 
 
-def _kept_spectra(
+def _kept_moments(
     models: Sequence[Model],
     instance: Instance,
     layers: Layers,
     trained: Floats,
     shared: Shared | None,
 ) -> dict[str, ReducedMoments]:
-    """Return the spectra, kept for the next problem that differs in samples or penalty alone."""
+    """Return the moments, kept for the next problem that differs in samples or penalty alone."""
     if shared is None:
-        return model_spectra(models, instance, layers, trained)
+        return reduced_moments(models, instance, layers, trained)
     problem = instance.problem
     fixed = problem.replace(
         samples=1, ridge=1.0, network__width=problem.width, step_samples=problem.samples_per_step
     )
     key = (fixed.digest, instance.streams, tuple(model.key for model in models))
-    return shared.get("spectra", key, lambda: model_spectra(models, instance, layers, trained))
+    return shared.get("moments", key, lambda: reduced_moments(models, instance, layers, trained))

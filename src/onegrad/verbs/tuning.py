@@ -19,7 +19,7 @@ from onegrad.theory.ridge import ridge_errors
 from onegrad.training.instance import draw
 from onegrad.training.reuse import first_layers
 from onegrad.verbs.errors import standard_error
-from onegrad.verbs.predicted_draw import model_spectra
+from onegrad.verbs.predicted_draw import reduced_moments
 from onegrad.verbs.prediction import checked_start
 
 TUNABLE = ("ridge", "learning_rate", "width")
@@ -239,8 +239,8 @@ def ridge_curve(
     layers, trained = first_layers(instance)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        spectrum = model_spectra([NETWORK], instance, layers, trained)[NETWORK.key]
-    errors = ridge_errors(spectrum, samples=np.array([problem.samples]), ridge=ridges)
+        moments = reduced_moments([NETWORK], instance, layers, trained)[NETWORK.key]
+    errors = ridge_errors(moments, samples=np.array([problem.samples]), ridge=ridges)
     return errors.test_mse[0], [str(w.message) for w in caught]
 
 
