@@ -16,8 +16,8 @@ from onegrad.describe.arrays import Floats
 from onegrad.models.feature_map import FeatureMap
 from onegrad.models.laws import Law, preactivation_laws
 from onegrad.moments.exact import label_moments
-from onegrad.moments.pairs import closed_pairs
-from onegrad.moments.series import Series
+from onegrad.moments.pairs import closed_pairs, pair_covariances
+from onegrad.moments.series import Series, powers
 
 ROWS, COLUMNS = 128, 256  # of a block of pairs: a few of them fit the cache
 # Of the largest E φ², per pair: theory has errors of its own far above it.
@@ -119,14 +119,13 @@ def _block(
     Pairs of a neuron with itself have correlation 1: left in, they would call for every degree.
     """
     law = series.law
-    correlation = law.loadings[rows] @ law.loadings[columns].T
-    correlation += law.gaussian.level * products
+    correlation = pair_covariances(products, law.gaussian.level, law.loadings, rows, columns)
     correlation /= law.deviations[rows, None]
     correlation /= law.deviations[columns]
     if own is not None:
         correlation[own] = 0
-    power = correlation * correlation
-    orders = series.orders_needed(float(np.sqrt(np.max(power, initial=0.0))))
+    square = correlation * correlation
+    orders = series.orders_needed(float(np.sqrt(np.max(square, initial=0.0))))
     a = series.coefficients
     block = a[1, rows, None] * correlation
     block *= a[1, columns]
@@ -134,11 +133,8 @@ def _block(
     if series.closed(orders):
         block += closed_pairs(series, correlation, rows, columns)
         return block
-    term, reached = np.empty_like(power), 2
-    for q in series.active(orders):
-        while reached < q:
-            power *= correlation
-            reached += 1
+    term = np.empty_like(square)
+    for q, power in powers(correlation, square, series.active(orders)):
         np.multiply(power, a[q, rows, None], out=term)
         term *= a[q, columns]
         block += term

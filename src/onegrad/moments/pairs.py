@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from onegrad.describe.arrays import Floats
 from onegrad.models.feature_map import FeatureMap
 from onegrad.models.laws import Law
-from onegrad.moments.series import Series
+from onegrad.moments.series import Series, powers
 
 Index = slice | NDArray[np.integer]
 
@@ -98,7 +98,7 @@ def _add_block(
 ) -> None:
     """Add one block of pairs to all models under one component."""
     law = group[0].law
-    covariance = _spiked(product, law.gaussian.level, group[0].spikes, rows, columns)
+    covariance = pair_covariances(product, law.gaussian.level, group[0].spikes, rows, columns)
     if group[0].rescale is not None:
         covariance *= group[0].rescale[rows, None]
         covariance *= group[0].rescale[columns]
@@ -121,7 +121,10 @@ def _add_block(
             running.add_conditional(covariance, rows, columns)
 
 
-def _spiked(product: Floats, level: float, spikes: Floats, rows: slice, columns: slice) -> Floats:
+def pair_covariances(
+    product: Floats, level: float, spikes: Floats, rows: Index, columns: Index
+) -> Floats:
+    """Return level·product + spikes spikesᵀ for a block of pairs."""
     if not spikes.shape[1]:
         return product * product.dtype.type(level)
     covariance: Floats = spikes[rows] @ spikes[columns].T
@@ -136,23 +139,12 @@ def _add_powers(
     rows: slice,
     columns: slice,
 ) -> None:
-    """Add Σ_l of the plain series: each power is made once, degrees that vanish are skipped.
-
-    Even and odd powers have chains of their own, R²·R²⋯ and R³·R²⋯, so that a power has the same
-    bits whichever others are wanted.
-    """
-    wanted = sorted({q for running, orders in plan for q in running.series.active(orders)})
-    for parity in (0, 1):
-        power, reached = square, 2
-        for q in [q for q in wanted if q % 2 == parity]:
-            if parity and reached == 2:
-                power, reached = square * covariance, 3
-            while reached < q:
-                power = np.multiply(power, square, out=None if power is square else power)
-                reached += 2
-            for running, orders in plan:
-                if q <= orders and running.series.is_active[q]:
-                    running.add(q, power, rows, columns)
+    """Add Σ_l of the plain series: each power is made once, degrees that vanish are skipped."""
+    wanted = {q for running, orders in plan for q in running.series.active(orders)}
+    for q, power in powers(covariance, square, wanted):
+        for running, orders in plan:
+            if q <= orders and running.series.is_active[q]:
+                running.add(q, power, rows, columns)
 
 
 class _RunningSum:

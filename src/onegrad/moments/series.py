@@ -3,15 +3,37 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from onegrad.describe.arrays import Floats
 from onegrad.models.feature_map import FeatureMap
 from onegrad.models.laws import Law
 
 FIRST_ORDERS, MOST_ORDERS = 16, 200
 CLOSED_FORM_FROM = 20  # orders from which a closed form is cheaper than the series
 TOLERANCE = 1e-11  # of the largest E φ², per pair
+
+
+def powers(
+    correlation: Floats, square: Floats, degrees: Iterable[int]
+) -> Iterator[tuple[int, Floats]]:
+    """Yield (q, R^{∘q}) for degrees from 2 on, ascending; `square` is R^{∘2} and stays as it is.
+
+    Even and odd powers have chains of their own, R²·R²⋯ and R³·R²⋯, so that a power has the same
+    bits whichever others are wanted. An array may be overwritten by the next one.
+    """
+    wanted = sorted(degrees)
+    for parity in (0, 1):
+        power, reached = square, 2
+        for q in [q for q in wanted if q % 2 == parity]:
+            if parity and reached == 2:
+                power, reached = square * correlation, 3
+            while reached < q:
+                power = np.multiply(power, square, out=None if power is square else power)
+                reached += 2
+            yield q, power
 
 
 class Series:

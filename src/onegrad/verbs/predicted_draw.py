@@ -18,8 +18,8 @@ from onegrad.models.model import Model
 from onegrad.moments.dense import population_moments
 from onegrad.problem.problem import Problem
 from onegrad.theory.full_types import all_types, full_types_errors
-from onegrad.theory.ridge import RidgeErrors, ridge_errors, side_by_side
 from onegrad.theory.reduced_moments import ReducedMoments, Tridiagonal
+from onegrad.theory.ridge import RidgeErrors, ridge_errors, side_by_side
 from onegrad.theory.structured import STRUCTURED_FROM, structured_moments
 from onegrad.training.instance import Instance, draw
 from onegrad.training.layers import Layers
