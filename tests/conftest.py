@@ -70,6 +70,8 @@ def onegrad_here(*arguments, cwd=None):
 @pytest.fixture
 def tiny_steps(monkeypatch):
     """Make every study of giant steps small enough to draw its panel in a second."""
+    from onegrad.describe.registry import Entry
+    from onegrad.figures.panel_registry import STUDIES
     from onegrad.figures.panels.giant import STEPS_STUDIES
 
     axes = {"batch_exponent": (1.3, 2.0), "step_size.exponent": (0.0, 0.36)}
@@ -79,7 +81,7 @@ def tiny_steps(monkeypatch):
         fields |= {"batch": 60} if "batch" in study.fields else {}
         quick = {path: axes[path] for path in study.axes if path in axes}
         small = replace(study, quick_fields=fields, quick_axes=quick, trials=(2, 4))
-        monkeypatch.setitem(STEPS_STUDIES, name, small)
+        monkeypatch.setitem(STUDIES.entries, name, Entry(name, small))
 
 
 @pytest.fixture

@@ -12,13 +12,20 @@ from onegrad import InvalidInput
 from onegrad.data.rows import labelled
 from onegrad.data.rows.fashion_mnist import DataNotFound
 from onegrad.data.rows.labelled import is_here
+from onegrad.describe.registry import Entry
 from onegrad.figures import reproduction as module
-from onegrad.figures.registry import ALL_PANELS, PANELS, STUDIES, chosen_panels
+from onegrad.figures.panel import Panel, Study
+from onegrad.figures.panel_registry import PANELS as ALL_PANELS
+from onegrad.figures.panel_registry import STUDIES as ALL_STUDIES
+from onegrad.figures.panel_registry import chosen_panels
 from onegrad.figures.reproduction import plan_reproduction, reproduce
-from onegrad.figures.tables import COLUMNS, _published_values, published
+from onegrad.figures.tables.panel_table import COLUMNS
+from onegrad.figures.tables.published_values import published, published_values
 
 # Ten samples in 784 dimensions make neurons almost parallel.
 parallel = pytest.mark.filterwarnings("ignore:exact moments")
+PANELS = {n: ALL_PANELS[n] for n in ALL_PANELS if isinstance(ALL_PANELS[n], Panel)}
+STUDIES = {n: ALL_STUDIES[n] for n in ALL_STUDIES if isinstance(ALL_STUDIES[n], Study)}
 IMAGES = ["3a", "3b", "7a", "7b", "8a", "8b"]
 SYNTHETIC = ["1a", "1b", "1c", "2a", "2b", "2c", "4a", "4b", "5a", "5b", "5c", "6"]
 TINY_AXES = {
@@ -53,7 +60,7 @@ def tiny(monkeypatch, tiny_steps):
             fields = {**fields, "samples": 12, "step_samples": 10, "test_samples": 10}
             del fields["dimension"]
         small = replace(study, quick_axes=axes, quick_fields=fields, trials=(2, 20), draws=(2, 4))
-        monkeypatch.setitem(STUDIES, name, small)
+        monkeypatch.setitem(ALL_STUDIES.entries, name, Entry(name, small))
 
 
 def test_every_panel_of_the_paper_is_there():
@@ -116,7 +123,7 @@ def test_every_published_value_finds_its_point():
                 for model in ("network", "hermite")
             ]
         )
-        matched += _published_values(panel, table).notna().sum()
+        matched += published_values(table).notna().sum()
     assert matched == len(published()) == 312
 
 

@@ -8,18 +8,20 @@ import pandas as pd
 import pytest
 
 from onegrad import InvalidInput, StepsProblem, take_steps
-from onegrad.figures import steps_runs
+from onegrad.describe.registry import Entry
+from onegrad.figures import giant_runs
+from onegrad.figures.giant_cost import work
+from onegrad.figures.panel_registry import STUDIES, chosen_panels
 from onegrad.figures.panels.giant import STEPS_PANELS, STEPS_STUDIES
-from onegrad.figures.registry import chosen_panels
 from onegrad.figures.reproduction import plan_reproduction, reproduce
-from onegrad.figures.tables import COLUMNS
+from onegrad.figures.tables.panel_table import COLUMNS
 from onegrad.steps import saved
 
 GIANT = ["G1", "G2", "G3", "G4", "G5"]
 
 
 def test_all_panels_of_giant_steps_are_in_the_registry():
-    assert list(STEPS_PANELS) == GIANT
+    assert [panel.name for panel in STEPS_PANELS] == GIANT
     assert [panel.name for panel in chosen_panels(["G3", "1a"])] == ["G3", "1a"]
     assert set(GIANT) < {panel.name for panel in chosen_panels([])}
 
@@ -74,7 +76,7 @@ def test_panels_are_drawn_from_their_runs_and_again_without_taking_a_step(tiny_s
 
 def test_tables_hold_what_the_runs_found(tiny_steps, tmp_path):
     reproduce(plan_reproduction(["G1", "G3", "G4"], out=tmp_path))
-    ((_, problem),) = STEPS_STUDIES["one line"].settings("quick")
+    ((_, problem),) = STUDIES["one line"].settings("quick")
     runs = [take_steps(problem, trial=trial) for trial in range(2)]
     table = pd.read_csv(tmp_path / "G1.csv")
     angles = table[(table["metric"] == "median_angle") & (table["model"] == "gradient")]
@@ -100,9 +102,9 @@ def test_tables_hold_what_the_runs_found(tiny_steps, tmp_path):
 
 def test_a_reproduction_that_was_killed_takes_only_what_is_missing(tiny_steps, tmp_path):
     task = plan_reproduction(["G4"], out=tmp_path)
-    goal = len(task.steps.runs)
+    goal = len(task.giant_plan.runs)
     assert goal == task.missing == 4
-    steps_runs.run_steps(steps_runs.StepsPlan(task.steps.runs[:3]))
+    giant_runs.run_giant(giant_runs.GiantPlan(task.giant_plan.runs[:3]))
     rest = plan_reproduction(["G4"], out=tmp_path)
     assert rest.missing == 1
     seen = []
@@ -141,28 +143,28 @@ def _without(path):
 )
 def test_a_spoilt_run_is_named(tiny_steps, tmp_path, spoil):
     task = plan_reproduction(["G1"], out=tmp_path)
-    steps_runs.run_steps(task.steps)
-    assert task.steps.of("one line")
-    path = task.steps.runs[1].path
+    giant_runs.run_giant(task.giant_plan)
+    assert task.giant_plan.of("one line")
+    path = task.giant_plan.runs[1].path
     found = json.loads(path.read_text("utf-8"))
     spoil(found)
     path.write_text(json.dumps(found))
     with pytest.raises(InvalidInput, match="remove it and start again"):
-        task.steps.of("one line")
+        task.giant_plan.of("one line")
 
 
 @pytest.mark.parametrize("text", ["", "[]", "null", "{", '"x"'])
 def test_a_torn_file_is_named(tiny_steps, tmp_path, text):
     task = plan_reproduction(["G1"], out=tmp_path)
-    steps_runs.run_steps(task.steps)
-    task.steps.runs[0].path.write_text(text)
+    giant_runs.run_giant(task.giant_plan)
+    task.giant_plan.runs[0].path.write_text(text)
     with pytest.raises(InvalidInput, match="remove it and start again"):
         reproduce(plan_reproduction(["G1"], out=tmp_path))
 
 
 def test_files_of_other_contents_have_other_names(tiny_steps, tmp_path, monkeypatch):
     def names():
-        return [run.path.name for run in plan_reproduction(["G1"], out=tmp_path).steps.runs]
+        return [run.path.name for run in plan_reproduction(["G1"], out=tmp_path).giant_plan.runs]
 
     before = names()
     assert names() == before
@@ -172,21 +174,22 @@ def test_files_of_other_contents_have_other_names(tiny_steps, tmp_path, monkeypa
 
 @pytest.mark.parametrize("fields", [{"neurons": False}, {"quick_fields": {"steps": 3}}])
 def test_what_is_stored_is_part_of_a_file_s_name(tiny_steps, tmp_path, monkeypatch, fields):
-    before = {run.path.name for run in plan_reproduction(["G1"], out=tmp_path).steps.runs}
-    study = STEPS_STUDIES["one line"]
+    before = {run.path.name for run in plan_reproduction(["G1"], out=tmp_path).giant_plan.runs}
+    study = STUDIES["one line"]
     if "quick_fields" in fields:
         fields = {"quick_fields": study.quick_fields | fields["quick_fields"]}
-    monkeypatch.setitem(STEPS_STUDIES, "one line", replace(study, **fields))
-    after = {run.path.name for run in plan_reproduction(["G1"], out=tmp_path).steps.runs}
+    changed = Entry("one line", replace(study, **fields))
+    monkeypatch.setitem(STUDIES.entries, "one line", changed)
+    after = {run.path.name for run in plan_reproduction(["G1"], out=tmp_path).giant_plan.runs}
     assert not before & after
 
 
 def test_the_linear_part_of_a_batch_is_counted_once():
     fields = {"dimension": 100, "width": 10, "batch": 1000, "steps": 2}
-    plain = steps_runs.work(StepsProblem(**fields))
-    linear = steps_runs.work(StepsProblem(**fields, subtract="linear"))
+    plain = work(StepsProblem(**fields))
+    linear = work(StepsProblem(**fields, subtract="linear"))
     assert linear - plain == pytest.approx(100**2 * 2 * 1000)
     fresh = {**fields, "readout": "fresh", "samples": 500}
-    plain = steps_runs.work(StepsProblem(**fresh))
-    linear = steps_runs.work(StepsProblem(**fresh, subtract="linear"))
+    plain = work(StepsProblem(**fresh))
+    linear = work(StepsProblem(**fresh, subtract="linear"))
     assert linear - plain == pytest.approx(100**2 * (2 * 1000 + 500))
