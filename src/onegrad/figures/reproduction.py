@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from onegrad.describe.checks import whole_number
 from onegrad.describe.exceptions import Failure, InvalidInput
@@ -91,34 +92,43 @@ def reproduce(
     progress: Callable[[Done], None] | None = None,
 ) -> Path:
     """Return the path of the report after running what is missing and drawing every panel."""
-    results = _run_sweeps(task, workers=workers, progress=progress)
+    for panel, rows in panel_rows(task, workers=workers, progress=progress):
+        write_panel(task, panel, rows)
+    return write_report(task.directory)
+
+
+def panel_rows(
+    task: Reproduction,
+    *,
+    workers: int = 1,
+    progress: Callable[[Done], None] | None = None,
+) -> Iterator[tuple[AnyPanel, Any]]:
+    """Yield every panel with the rows that its kind reads, after running what is missing."""
+    results = None
+    if task.panels:
+        results = run_plan(task.plan, workers=workers, progress=progress)
     done, goal = len(task.plan.missing), task.missing
     run_giant(
         task.giant_plan,
         workers=workers,
         progress=lambda more: progress(Done(done + more, goal, 0)) if progress else None,
     )
-    failed = sum(len(of_panel.contents.failed) for of_panel in results.values())
+    if results is not None:
+        yield from _of_sweeps(task, results)
+    for panel in task.giant_panels:
+        yield panel, task.giant_plan.of(panel.study)
+
+
+def _of_sweeps(task: Reproduction, results: Results) -> list[tuple[Panel, Results]]:
+    """Return the panels of sweeps with their results, none of which may have failed."""
+    pairs = [
+        (panel, results.of(_sweep(panel, task.scale, task.redraw, task.seed)))
+        for panel in task.panels
+    ]
+    failed = sum(len(of_panel.contents.failed) for _, of_panel in pairs)
     if failed:
         raise Failure(
             f"{failed} rows failed; onegrad results {task.directory / STORE} tells why, "
             "--retry-failed computes them again"
         )
-    for panel, of_panel in results.items():
-        write_panel(task, panel, of_panel)
-    for giant in task.giant_panels:
-        write_panel(task, giant, task.giant_plan.of(giant.study))
-    return write_report(task.directory)
-
-
-def _run_sweeps(
-    task: Reproduction, *, workers: int, progress: Callable[[Done], None] | None
-) -> dict[Panel, Results]:
-    """Return the results that each panel of a sweep shows, after running what is missing."""
-    if not task.panels:
-        return {}
-    results = run_plan(task.plan, workers=workers, progress=progress)
-    return {
-        panel: results.of(_sweep(panel, task.scale, task.redraw, task.seed))
-        for panel in task.panels
-    }
+    return pairs
