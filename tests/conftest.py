@@ -8,7 +8,6 @@ import os
 import subprocess
 import sys
 import warnings
-from dataclasses import replace
 
 # Before numpy loads: two spinning BLAS threads on a busy machine slow small products down.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -65,21 +64,6 @@ def onegrad_here(*arguments, cwd=None):
     finally:
         warnings.showwarning = before
     return subprocess.CompletedProcess(arguments, code, stdout.getvalue(), stderr.getvalue())
-
-
-@pytest.fixture
-def tiny_steps(monkeypatch):
-    """Make every study of giant steps small enough to draw its panel in a second."""
-    from onegrad.figures.panels.giant import STEPS_STUDIES
-
-    axes = {"batch_exponent": (1.3, 2.0), "step_size.exponent": (0.0, 0.36)}
-    for name, study in STEPS_STUDIES.items():
-        fields = {"dimension": 24, "width": 20, "test_samples": 64}
-        fields |= {"steps": 2} if "steps" in study.fields else {}
-        fields |= {"batch": 60} if "batch" in study.fields else {}
-        quick = {path: axes[path] for path in study.axes if path in axes}
-        small = replace(study, quick_fields=fields, quick_axes=quick, trials=(2, 4))
-        monkeypatch.setitem(STEPS_STUDIES, name, small)
 
 
 @pytest.fixture

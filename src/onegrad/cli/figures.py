@@ -8,14 +8,14 @@ import click
 @click.command()
 def figures() -> None:
     """List the panels with caption, settings and estimated time on one core."""
+    from functools import cache
+
     from rich.table import Table
 
     from onegrad.cli.progress import duration
     from onegrad.cli.tables import print_rich
-    from onegrad.figures.panels.giant import STEPS_PANELS, STEPS_STUDIES
-    from onegrad.figures.registry import PANELS, STUDIES, available
-    from onegrad.figures.reproduction import estimated_seconds
-    from onegrad.figures.steps_runs import estimated_steps_seconds
+    from onegrad.figures.panel import SCALES
+    from onegrad.figures.panel_registry import PANELS, STUDIES, available
     from onegrad.machine.rates import measure_rates
 
     rates = measure_rates()
@@ -27,17 +27,15 @@ def figures() -> None:
         "paper",
         caption="times on one core; panels with the same rows share them",
     )
-    for panel in PANELS.values():
+    costs = cache(lambda study: [STUDIES[study].cost(scale, rates) for scale in SCALES])
+    for name in PANELS:
+        panel = PANELS[name]
         if not available(panel):
-            table.add_row(panel.name, panel.caption, f"needs {STUDIES[panel.study].needs}", "", "")
+            needs = f"needs {STUDIES[panel.study].needs}"
+            table.add_row(name, panel.caption, needs, "", "")
             continue
-        sweep = STUDIES[panel.study].sweep("paper")
-        count = f"{len(sweep.settings())} x {sweep.trials if 'simulate' in sweep.verbs else 0}"
-        times = [duration(estimated_seconds(panel, s, rates)) for s in ("quick", "paper")]
-        table.add_row(panel.name, panel.caption, count, *times)
-    for name, giant in STEPS_PANELS.items():
-        study = STEPS_STUDIES[giant.study]
-        count = f"{len(study.settings('paper'))} x {study.count('paper')}"
-        times = [duration(estimated_steps_seconds(giant, s, rates)) for s in ("quick", "paper")]
-        table.add_row(name, giant.caption, count, *times)
+        quick, paper = costs(panel.study)
+        count = f"{paper.settings} x {paper.trials}"
+        times = (duration(quick.seconds), duration(paper.seconds))
+        table.add_row(name, panel.caption, count, *times)
     print_rich(table)

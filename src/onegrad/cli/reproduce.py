@@ -45,17 +45,15 @@ def reproduce(
     )
     if task.panels:
         click.echo(f"onegrad: {announced(task.plan, count)}", err=True)
-    if task.steps_panels:
-        stored = len(task.steps.runs) - len(task.steps.missing)
-        click.echo(
-            f"onegrad: {len(task.steps.runs)} runs of giant steps, {stored} stored already",
-            err=True,
-        )
+    if task.giant_panels:
+        runs, missing = task.giant_plan.runs, task.giant_plan.missing
+        stored = len(runs) - len(missing)
+        click.echo(f"onegrad: {len(runs)} runs of giant steps, {stored} stored already", err=True)
     with SweepProgress(task.missing) as bar:
         report = run(
             task,
             workers=count,
             progress=lambda p: bar.update(p.done, p.failed),
         )
-    names = " ".join([*(p.name for p in task.panels), *(p.name for p in task.steps_panels)])
+    names = " ".join([*(p.name for p in task.panels), *(p.name for p in task.giant_panels)])
     click.echo(f"drew {names} in {out}; open {report}")

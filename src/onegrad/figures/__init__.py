@@ -1,4 +1,6 @@
 """Figures as data: panels, tables from rows, pictures from tables, one report.
 
+A panel names its kind; `panel_kinds.py` is the door for kinds, `panel_registry.py` for panels.
+
 May import: all folders above. Read first: `panel.py`.
 """

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from onegrad.describe.files import replace_file
-from onegrad.figures.registry import ALL_PANELS
+from onegrad.figures.panel_registry import PANELS
 
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
@@ -26,12 +26,12 @@ td:nth-child(n+4), th:nth-child(n+4) { white-space: nowrap; }
 
 def write_report(directory: Path) -> Path:
     """Write report.html over all panels in the folder, and return its path."""
-    found = []
-    for name in ALL_PANELS:
+    drawn = []
+    for name in PANELS:
         about, picture = directory / f"{name}.json", directory / f"{name}.png"
         if about.exists() and picture.exists():
-            found.append((json.loads(about.read_text("utf-8")), picture))
-    text = page(found)
+            drawn.append((json.loads(about.read_text("utf-8")), picture))
+    text = page(drawn)
     path = directory / "report.html"
     replace_file(path, lambda p: p.write_text(text, "utf-8"))
     return path
@@ -63,6 +63,7 @@ G1 to G5 are giant steps, after Dandi et al. and Moniri et al.</p>
 
 
 def _overview(about: dict[str, Any]) -> str:
+    """Return the panel's lines of the table at the top, one per comparison."""
     name = escape(about["panel"])
     link = f'<a href="#panel-{name}">{name}</a>'
     if not about["deviations"]:
@@ -76,8 +77,10 @@ def _overview(about: dict[str, Any]) -> str:
 
 
 def _alone(about: dict[str, Any]) -> str:
+    """Return what stands in place of comparisons where a panel has none."""
     if "numbers" in about:
-        return f"after {escape(about['source'])}: {escape(about['numbers'][0])}"
+        after = f"after {escape(about['source'])}: " if "source" in about else ""
+        return after + escape(about["numbers"][0])
     return "by theory alone" if about["ours"] else "the picture holds simulation and theory"
 
 
@@ -98,6 +101,7 @@ def _verdicts(panels: list[tuple[dict[str, Any], Path]]) -> str:
 
 
 def _section(about: dict[str, Any], picture: Path) -> str:
+    """Return the panel's section: caption, picture, comparisons, and how to draw it again."""
     name = escape(about["panel"])
     data = base64.b64encode(picture.read_bytes()).decode()
     ours = ' <span class="ours">ours</span>' if about["ours"] else ""
@@ -119,6 +123,7 @@ per trial; {versions}; numbers in <code>{name}.csv</code>.</p></section>"""
 
 
 def _verdict(deviation: dict[str, Any]) -> str:
+    """Return how many points are apart."""
     by = f"by more than {100 * deviation['tolerance']:g} %"
     if deviation["beyond"] == 0:
         return f"no point of {deviation['known']} is apart {by}"
@@ -126,6 +131,7 @@ def _verdict(deviation: dict[str, Any]) -> str:
 
 
 def _percent(value: float, stderr: float | None) -> str:
+    """Return a relative deviation in per cent, with its standard error where there is one."""
     if stderr is None or not math.isfinite(stderr):
         return f"{100 * value:+.2f} %"
     return f"{100 * value:+.2f} ± {100 * stderr:.2f} %"

@@ -9,14 +9,24 @@ from typing import Any, Literal
 
 import numpy as np
 
+from onegrad.machine.rates import Rates
 from onegrad.problem.problem import Problem
 from onegrad.running.sweeps import Sweep, Verb
+from onegrad.verbs.cost import seconds
 
 Scale = Literal["quick", "paper"]
-Kind = Literal["curves", "map", "linear_map", "degree_map", "gaps", "fits", "two_ways"]
 SCALES: tuple[Scale, ...] = ("quick", "paper")
 QUICK_SIZE = 300
 BOTH: tuple[Verb, ...] = ("simulate", "predict")
+
+
+@dataclass(frozen=True)
+class StudyCost:
+    """What a study takes: settings, trained trials of each, and about how many seconds."""
+
+    settings: int
+    trials: int
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -57,6 +67,29 @@ class Study:
             seed=seed,
         )
 
+    def cost(self, scale: Scale, rates: Rates) -> StudyCost:
+        """Return what the sweep takes on one core of these rates."""
+        sweep = self.sweep(scale)
+        settings = sweep.settings()
+        counts = {"simulate": sweep.trials, "predict": sweep.draws}
+        total = sum(
+            counts[verb] * seconds(setting.problem, setting.models, rates, verb=verb)
+            for setting in settings
+            for verb in sweep.verbs
+        )
+        return StudyCost(len(settings), sweep.trials if "simulate" in sweep.verbs else 0, total)
+
+    def sizes(self, scale: Scale) -> str:
+        """Return the sizes that no axis changes, as a caption says them."""
+        sweep = self.sweep(scale)
+        names = {"dimension": "n", "samples": "m"}
+        fixed = [
+            f"{symbol} = {getattr(sweep.problem, name)}"
+            for name, symbol in names.items()
+            if name not in sweep.axes
+        ]
+        return ", ".join(fixed) + "; " if fixed else ""
+
 
 @dataclass(frozen=True)
 class Axis:
@@ -85,7 +118,10 @@ ACTIVATION_AXIS: dict[str, Sequence[Any]] = {"network.activation": ("relu", "tan
 
 @dataclass(frozen=True)
 class Panel:
-    """One picture: a study, a metric, axes, and what a reader should see in it."""
+    """One picture: a study, a metric, axes, and what a reader should see in it.
+
+    `kind` names how rows become a table and the table a picture (`panel_kinds.py`).
+    """
 
     name: str
     study: str
@@ -93,11 +129,11 @@ class Panel:
     shows: str
     x: Axis
     metric: str = "half_test_mse"
-    kind: Kind = "curves"
+    kind: str = "curves"
     y: Axis | None = None  # the second axis of a map, or what tells curves of one activation apart
     facet: Axis | None = None  # what pictures beside each other differ in
     tolerance: float = 0.03  # relative deviation that counts as agreement, beside four errors
     compared_from: float = -math.inf  # points with smaller x are shown and not compared
     log_value: bool = False
-    published: bool = False
     ours: bool = False
+    source: str = ""  # whom the picture is after, where it is not after the paper

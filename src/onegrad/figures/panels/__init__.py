@@ -1,4 +1,4 @@
 """The panels: declarative entries, no code of their own.
 
-May import: figures.panel. Read first: `paper.py`.
+May import: figures.panel, figures.giant_study. Read first: `paper.py`.
 """

@@ -1,0 +1,88 @@
+"""The files of one panel: its table, its pictures, and what the report says of it."""
+
+from __future__ import annotations
+
+import functools
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from onegrad.describe.exceptions import InvalidInput
+from onegrad.describe.files import replace_file
+from onegrad.figures.panel_kinds import KINDS, PanelKind
+from onegrad.figures.panel_registry import AnyPanel, study_of
+from onegrad.figures.tables.panel_table import COLUMNS
+from onegrad.figures.tables.published_values import published_values
+from onegrad.running.jobs import versions
+
+if TYPE_CHECKING:
+    from onegrad.figures.reproduction import Reproduction
+
+
+def write_panel(task: Reproduction, panel: AnyPanel, rows: Any) -> None:
+    """Write PANEL.csv, PANEL.png, PANEL.pdf, and what the report says of it as PANEL.json.
+
+    `rows` are what the panel's kind reads: results of a sweep, or runs of giant steps.
+    """
+    from onegrad.figures.plots.saving import save
+
+    kind = KINDS.get(panel.kind, field="kind")
+    table = _checked(panel, kind.table(panel, rows))
+    if task.scale == "paper":
+        table["published"] = published_values(table)
+    replace_file(task.directory / f"{panel.name}.csv", lambda p: table.to_csv(p, index=False))
+    figure = kind.figure(panel, table)
+    for form in ("png", "pdf"):
+        place = task.directory / f"{panel.name}.{form}"
+        replace_file(place, functools.partial(save, figure, form=form))
+    about = _about(task, panel, table) | _said(task, panel, kind, table, rows)
+    text = json.dumps(about, indent=1, ensure_ascii=False)
+    replace_file(task.directory / f"{panel.name}.json", lambda p: p.write_text(text, "utf-8"))
+
+
+def _checked(panel: AnyPanel, table: pd.DataFrame) -> pd.DataFrame:
+    """Return the table after checking that it has lines and the columns of every table."""
+    missing = [column for column in COLUMNS if column not in table]
+    if missing or table.empty:
+        what = f"the columns {', '.join(missing)}" if missing else "lines"
+        raise InvalidInput(f"kind={panel.kind!r}: its table of {panel.name} lacks {what}; add them")
+    return table
+
+
+def _about(task: Reproduction, panel: AnyPanel, table: pd.DataFrame) -> dict[str, Any]:
+    """Return what there is to say of a panel whatever its kind."""
+    redraw, seed = task.redraw_of(panel), task.seed
+    options = "" if redraw == "all" else f" --redraw {redraw}"
+    options += "" if seed == 0 else f" --seed {seed}"
+    return {
+        "panel": panel.name,
+        "caption": panel.caption,
+        "shows": panel.shows,
+        "scale": task.scale,
+        "trials": int(table["trials"].max()),
+        "command": f"onegrad reproduce {panel.name} --scale {task.scale} --out "
+        f"{task.directory.name}{options}",
+        "seed": seed,
+        "versions": versions(),
+        "ours": panel.ours,
+    }
+
+
+def _said(
+    task: Reproduction,
+    panel: AnyPanel,
+    kind: PanelKind[Any, Any],
+    table: pd.DataFrame,
+    rows: Any,
+) -> dict[str, Any]:
+    """Return what the panel's kind says in numbers, and what that depends on."""
+    numbers = kind.numbers(panel, table)
+    return {
+        **({"source": panel.source} if panel.source else {}),
+        "settings": study_of(panel).sizes(task.scale),
+        "deviations": [asdict(deviation) for deviation in kind.deviations(panel, table, rows)],
+        **({"numbers": numbers} if numbers else {}),
+        "redraw": task.redraw_of(panel),
+    }

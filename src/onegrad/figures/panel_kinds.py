@@ -1,0 +1,115 @@
+"""The door for kinds of panels: how rows become a table, and the table a picture.
+
+A panel names its kind; everything that differs between kinds is one of its four functions.
+`register_panel_kind` adds one of your own (docs/add_a_panel_kind.md). Pictures are imported when
+they are drawn, so that matplotlib is not needed to list panels or to make tables.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import pandas as pd
+
+from onegrad.describe.checks import shown
+from onegrad.describe.exceptions import InvalidInput
+from onegrad.figures.giant_runs import RunResults
+from onegrad.figures.giant_study import GiantPanel
+from onegrad.figures.local_registry import LocalRegistry
+from onegrad.figures.panel import Panel
+from onegrad.figures.tables.batch_table import batch_numbers, batch_table
+from onegrad.figures.tables.curve_table import curve_table
+from onegrad.figures.tables.deviations import Deviation, curve_deviations
+from onegrad.figures.tables.fit_table import fit_deviations, fit_table
+from onegrad.figures.tables.gap_table import degree_table, gap_table
+from onegrad.figures.tables.map_table import linear_map_table, map_table
+from onegrad.figures.tables.plane_table import plane_numbers, plane_table
+from onegrad.figures.tables.spike_table import spike_numbers, spike_table
+from onegrad.figures.tables.timelapse_table import timelapse_numbers, timelapse_table
+from onegrad.running.table import Results
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+P = TypeVar("P")  # Panel or GiantPanel
+R = TypeVar("R")  # what its study gives: Results of a sweep, or RunResults of giant steps
+
+
+def no_deviations(panel: Any, table: pd.DataFrame, rows: Any) -> list[Deviation]:
+    """Return nothing: the kind compares nothing."""
+    return []
+
+
+def no_numbers(panel: Any, table: pd.DataFrame) -> list[str]:
+    """Return nothing: the picture says it all."""
+    return []
+
+
+@dataclass(frozen=True)
+class PanelKind(Generic[P, R]):
+    """How a study's rows become a table, the table a picture, and what the report says of them.
+
+    table(panel, rows): a line per point, with the columns `panel_table.COLUMNS` and more where
+    needed; `published` is NaN, values read off published plots are filled in afterwards.
+    figure(panel, table): a matplotlib figure; the same table gives the same figure.
+    deviations(panel, table, rows): comparisons of columns, for the report to count.
+    numbers(panel, table): sentences with numbers to read off, the most important first.
+    """
+
+    table: Callable[[P, R], pd.DataFrame]
+    figure: Callable[[P, pd.DataFrame], Figure]
+    deviations: Callable[[P, pd.DataFrame, R], list[Deviation]] = no_deviations
+    numbers: Callable[[P, pd.DataFrame], list[str]] = no_numbers
+
+
+def _drawn_by(module: str, function: str) -> Callable[[Any, pd.DataFrame], Figure]:
+    """Return a function of `plots/` that is imported when it is first called."""
+
+    def figure(panel: Any, table: pd.DataFrame) -> Figure:
+        plots = importlib.import_module(f"onegrad.figures.plots.{module}")
+        return getattr(plots, function)(panel, table)
+
+    return figure
+
+
+SWEEP_KINDS: dict[str, PanelKind[Panel, Results]] = {
+    "curves": PanelKind(curve_table, _drawn_by("curve_plot", "draw_curves"), curve_deviations),
+    "two_ways": PanelKind(
+        curve_table, _drawn_by("two_ways_plot", "draw_two_ways"), curve_deviations
+    ),
+    "map": PanelKind(map_table, _drawn_by("map_plot", "draw_map"), curve_deviations),
+    "linear_map": PanelKind(linear_map_table, _drawn_by("map_plot", "draw_linear_map")),
+    "degree_map": PanelKind(degree_table, _drawn_by("gap_plot", "draw_degrees")),
+    "gaps": PanelKind(gap_table, _drawn_by("gap_plot", "draw_gaps")),
+    "fits": PanelKind(fit_table, _drawn_by("fit_plot", "draw_fits"), fit_deviations),
+}
+GIANT_KINDS: dict[str, PanelKind[GiantPanel, RunResults]] = {
+    "plane": PanelKind(plane_table, _drawn_by("plane_plot", "draw_plane"), numbers=plane_numbers),
+    "batch_curves": PanelKind(
+        batch_table, _drawn_by("batch_plot", "draw_batches"), numbers=batch_numbers
+    ),
+    "spikes": PanelKind(spike_table, _drawn_by("spike_plot", "draw_spikes"), numbers=spike_numbers),
+    "timelapse": PanelKind(
+        timelapse_table, _drawn_by("timelapse_plot", "draw_timelapse"), numbers=timelapse_numbers
+    ),
+}
+KINDS: LocalRegistry[PanelKind[Any, Any]] = LocalRegistry(
+    "panel kinds", {**SWEEP_KINDS, **GIANT_KINDS}
+)
+
+
+def register_panel_kind(name: str, kind: PanelKind[P, R]) -> PanelKind[P, R]:
+    """Return the kind after making it known under `name` to panels.
+
+    A kind that you register again under its name takes the place of the one before.
+    """
+    if not isinstance(kind, PanelKind):
+        raise InvalidInput(f"kind={shown(kind)}: must be a PanelKind; make one of your functions")
+    for part in fields(kind):
+        if not callable(getattr(kind, part.name)):
+            value = shown(getattr(kind, part.name))
+            raise InvalidInput(f"{part.name}={value}: must be a function; pass one")
+    return KINDS.add(name, kind, mark=name)

@@ -1,0 +1,77 @@
+"""The registry of panels and of the studies whose rows they show, and the door for your own."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import overload
+
+from onegrad.data.rows.labelled import is_here
+from onegrad.describe.checks import shown
+from onegrad.describe.exceptions import InvalidInput
+from onegrad.figures.giant_study import GiantPanel, GiantStudy
+from onegrad.figures.local_registry import LocalRegistry
+from onegrad.figures.panel import Panel, Study
+from onegrad.figures.panel_kinds import KINDS
+from onegrad.figures.panels import giant, images, paper
+
+AnyPanel = Panel | GiantPanel
+AnyStudy = Study | GiantStudy
+
+_BUILT_IN: tuple[AnyPanel, ...] = (*paper.PANELS, *images.PANELS, *giant.STEPS_PANELS)
+PANELS: LocalRegistry[AnyPanel] = LocalRegistry(
+    "panels", {panel.name: panel for panel in _BUILT_IN}
+)
+STUDIES: LocalRegistry[AnyStudy] = LocalRegistry(
+    "studies", {**paper.STUDIES, **images.STUDIES, **giant.STEPS_STUDIES}
+)
+
+
+@overload
+def study_of(panel: Panel) -> Study: ...
+@overload
+def study_of(panel: GiantPanel) -> GiantStudy: ...
+def study_of(panel: AnyPanel) -> AnyStudy:
+    """Return the study whose rows the panel shows."""
+    return STUDIES[panel.study]
+
+
+def register_panel(panel: AnyPanel, study: AnyStudy | None = None) -> AnyPanel:
+    """Return the panel after making it and its study known, for `reproduction` to draw.
+
+    The study is known by the name that the panel calls it; without one, that name must be known
+    already. A panel that you register again under its name takes the place of the one before.
+    """
+    if not isinstance(panel, AnyPanel):
+        raise InvalidInput(f"panel={shown(panel)}: must be a Panel or a GiantPanel; make one")
+    KINDS.get(panel.kind, field="kind")
+    rows = STUDIES.get(panel.study, field="study") if study is None else study
+    wanted = Study if isinstance(panel, Panel) else GiantStudy
+    if not isinstance(rows, wanted):
+        raise InvalidInput(
+            f"study={shown(study or panel.study)}: must be a {wanted.__name__} for a "
+            f"{type(panel).__name__}; pass one"
+        )
+    if study is not None:
+        STUDIES.add(panel.study, study, mark=panel.study)
+    return PANELS.add(panel.name, panel, mark=panel.name)
+
+
+def chosen_panels(names: Sequence[str]) -> list[AnyPanel]:
+    """Return the panels of these names; when none is given, all whose data are on this machine."""
+    if names:
+        return [PANELS.get(name, field="panel") for name in dict.fromkeys(names)]
+    absent = [name for name in PANELS if not available(PANELS[name])]
+    if absent:
+        warnings.warn(
+            f"panels {', '.join(absent)} are left out: their data are not on this machine; "
+            "onegrad reproduce PANEL tells where they are looked for",
+            stacklevel=3,
+        )
+    return [PANELS[name] for name in PANELS if name not in absent]
+
+
+def available(panel: AnyPanel) -> bool:
+    """Return whether the data that the panel needs are on this machine."""
+    needs = study_of(panel).needs
+    return needs is None or is_here(needs)

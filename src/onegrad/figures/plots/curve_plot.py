@@ -1,0 +1,82 @@
+"""Curves: simulation as markers with error bars, models as lines, theory thin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from onegrad.figures.panel import Panel
+from onegrad.figures.plots.style import STYLES, finish_axes
+
+PUBLISHED = "#444444"
+
+
+def draw_curves(panel: Panel, table: pd.DataFrame) -> Figure:
+    """Return the models' curves with a colour per activation, or per value of a second axis."""
+    figure = Figure(figsize=(6.6, 4.0), layout="constrained")
+    axes = figure.add_subplot()
+    handles = add_curves(axes, panel, table)
+    finish_picture(figure, axes, panel, handles)
+    return figure
+
+
+def finish_picture(figure: Figure, axes: Axes, panel: Panel, handles: list[Line2D]) -> None:
+    """Label a picture of one pair of axes, with the legend beside it."""
+    finish_axes(axes, panel)
+    figure.legend(handles=handles, loc="outside right upper", frameon=False, fontsize="small")
+    axes.set_title(panel.name, loc="left", fontweight="bold")
+
+
+def add_curves(axes: Axes, panel: Panel, table: pd.DataFrame) -> list[Line2D]:
+    """Draw every curve and return the legend: colours for series, grey for kinds of lines."""
+    handles = []
+    for (label, group), (colour, marker) in zip(_series(panel, table), STYLES, strict=False):
+        for model, lines in group.groupby("model", sort=False):
+            look = _look(str(model))
+            add_curve(axes, lines, colour, {**look, "marker": look["marker"] and marker})
+        theirs = group[(group["model"] == "network") & group["published"].notna()]
+        if not theirs.empty:
+            axes.plot(theirs["x"], theirs["published"], "x", color=PUBLISHED, ms=5, zorder=3)
+        handles.append(Line2D([], [], color=colour, marker=marker, ls="none", label=label))
+    for model in table["model"].unique():
+        handles.append(Line2D([], [], color="#777777", label=_model_name(model), **_look(model)))
+    if table["published"].notna().any():
+        handles.append(Line2D([], [], color=PUBLISHED, marker="x", ls="none", label="published"))
+    return handles
+
+
+def add_curve(axes: Axes, lines: pd.DataFrame, colour: str, look: dict[str, Any]) -> None:
+    """Draw one model's curve, with error bars where it has markers."""
+    ordered = lines.sort_values("x")
+    x, value = ordered["x"].to_numpy(float), ordered["value"].to_numpy(float)
+    if look["marker"]:
+        error = ordered["stderr"].to_numpy(float)
+        axes.errorbar(x, value, error, color=colour, capsize=2, ms=5, **look)
+    else:
+        axes.plot(x, value, color=colour, **look)
+
+
+def _look(model: str) -> dict[str, Any]:
+    """Return how a model is drawn: markers, a line, or a thin line for theory."""
+    if model.endswith("_theory"):
+        return {"marker": "", "ls": ":" if model.startswith("network") else "--", "lw": 1.0}
+    if model == "network":
+        return {"marker": "o", "ls": "none", "lw": 1.2}
+    return {"marker": "", "ls": "-", "lw": 1.8}
+
+
+def _series(panel: Panel, table: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+    """Return what gets a colour of its own: activations, or values of a second axis."""
+    if panel.y is not None:
+        return [(f"{panel.y.name} {v:g}", table[table["y"] == v]) for v in table["y"].unique()]
+    return [(name, table[table["activation"] == name]) for name in table["activation"].unique()]
+
+
+def _model_name(model: str) -> str:
+    plain = model.removesuffix("_theory")
+    name = {"hermite": "Hermite model"}.get(plain, plain)
+    return f"{name}, theory" if model.endswith("_theory") else name

@@ -1,0 +1,64 @@
+"""Gaps between network and Hermite models: against an axis, and which degree closes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.colors import BoundaryNorm, ListedColormap
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from onegrad.figures.panel import Panel
+from onegrad.figures.plots.curve_plot import add_curve, finish_picture
+from onegrad.figures.plots.style import STYLES, value_grid
+
+DEGREE_COLOURS = ["#f7f7f7", "#d9d9d9", "#bdbdbd", "#6baed6", "#2171b5", "#08306b"]
+
+
+def draw_gaps(panel: Panel, table: pd.DataFrame) -> Figure:
+    """Return the gap of every degree as a curve with markers."""
+    figure = Figure(figsize=(6.6, 4.0), layout="constrained")
+    axes = figure.add_subplot()
+    degrees = table["model"].str.extract(r"(\d+)", expand=False)
+    handles = []
+    for degree, (colour, marker) in zip(degrees.unique(), STYLES, strict=False):
+        for _, lines in table[degrees == degree].groupby("model", sort=False):
+            add_curve(axes, lines, colour, {"marker": marker, "ls": "-", "lw": 1.2})
+        label = f"degree {degree}"
+        handles.append(Line2D([], [], color=colour, marker=marker, ls="-", label=label))
+    finish_picture(figure, axes, panel, handles)
+    return figure
+
+
+def draw_degrees(panel: Panel, table: pd.DataFrame) -> Figure:
+    """Return the map of the smallest sufficient degree with the theorem's boundaries."""
+    assert panel.y is not None
+    x, y, z = value_grid(table)
+    most = len(DEGREE_COLOURS)
+    colours = ListedColormap(DEGREE_COLOURS, bad="#D55E00")
+    norm = BoundaryNorm(np.arange(0.5, most + 1.5), most)
+    figure = Figure(figsize=(6.2, 4.4), layout="constrained")
+    axes = figure.add_subplot()
+    shown = np.ma.masked_invalid(z)
+    image = axes.pcolormesh(x, y, shown, shading="nearest", cmap=colours, norm=norm)
+    for degree in range(1, most):
+        if degree / (degree + 1) <= y.max():
+            _add_boundary(axes, degree)
+    axes.set(xlabel=panel.x.label, ylabel=panel.y.label)
+    axes.set_title(f"{panel.name} (orange: none up to {most})", loc="left", fontweight="bold")
+    figure.colorbar(image, ax=axes, ticks=range(1, most + 1), label="smallest sufficient degree")
+    return figure
+
+
+def _add_boundary(axes: Axes, degree: int) -> None:
+    """Draw the strength d/(d + 1) above which the theorem asks for degree d + 1."""
+    boundary = degree / (degree + 1)
+    axes.axhline(boundary, color="black", lw=1, ls="--")
+    place: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
+    # Boundaries crowd together: every other label stands further left.
+    shift = (-52 - 60 * (degree % 2), 2)
+    label = f"degree {degree + 1}"
+    axes.annotate(label, (1, boundary), xytext=shift, fontsize="x-small", **place)

@@ -1,0 +1,106 @@
+"""What a table's columns differ by: Hermite model and network, theory and simulation, published."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from onegrad.figures.panel import Panel
+from onegrad.figures.tables.curve_table import source_metric
+from onegrad.figures.tables.panel_table import ACTIVATION, shown_x
+from onegrad.figures.tables.published_values import published_values
+from onegrad.running.table import Results
+
+NEGLIGIBLE = 1e-3  # of a panel's largest value: relative deviations of less say nothing
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """The largest and the mean absolute relative deviation between two columns of a panel.
+
+    `stderr` is that of the largest one; `beyond` counts points that differ by more than the
+    `tolerance` plus four standard errors, of the `known` points that have one.
+    """
+
+    name: str
+    largest: float
+    stderr: float
+    where: str
+    mean: float
+    points: int
+    known: int
+    beyond: int
+    tolerance: float
+    total: str  # the comparison that the report counts it under; empty for parts of another one
+
+
+def curve_deviations(panel: Panel, table: pd.DataFrame, results: Results) -> list[Deviation]:
+    """Return network–Hermite, simulation–theory and ours–published, where a panel has them."""
+    metric, _ = source_metric(panel)
+    deviations = []
+    if "hermite" in set(table["model"]):
+        gaps = results.gaps(metric)
+        trained = gaps[(gaps["verb"] == "simulate") & (gaps["model"] == "hermite")]
+        lines = _placed(panel, table, results, trained)
+        deviations.append(deviation("Hermite model against network", lines, panel))
+    theory = results.theory_gaps(metric)
+    for model in ("network", "hermite"):
+        gaps = theory[theory["model"] == model]
+        if not gaps.empty:
+            lines = _placed(panel, table, results, gaps)
+            deviations.append(deviation(f"theory against simulation, {model}", lines, panel))
+    beside = table[table["published"].notna()]
+    if not beside.empty:
+        lines = beside.assign(gap=beside["value"] / beside["published"] - 1)
+        uncertainty = published_values(beside, "uncertainty")
+        lines["stderr"] = np.hypot(beside["stderr"], uncertainty) / beside["published"]
+        deviations.append(deviation("ours against published", lines, panel))
+    return deviations
+
+
+def _placed(
+    panel: Panel, table: pd.DataFrame, results: Results, gaps: pd.DataFrame
+) -> pd.DataFrame:
+    """Return gaps with the panel's own columns, and the simulated network's value beside them."""
+    paths = {"x": panel.x.path, "activation": ACTIVATION}
+    if panel.y is not None:
+        paths["y"] = panel.y.path
+    places = {name: gaps[path] for name, path in paths.items() if path in gaps}
+    dimension = results.contents.settings[0]["fields"]["dimension"]
+    places["x"] = shown_x(panel, places["x"], dimension)
+    lines = gaps[["gap", "stderr"]].assign(**places)
+    network = table[table["model"] == "network"]
+    return lines.merge(network[[*places, "value"]].drop_duplicates([*places]), on=[*places])
+
+
+def deviation(
+    name: str, lines: pd.DataFrame, panel: Panel, *, total: str | None = None
+) -> Deviation:
+    """Return the summary of lines with a relative `gap`, its `stderr`, x and the value there.
+
+    `total` is the comparison that the report counts it under, `name` up to its comma unless said.
+    """
+    lines = lines[lines["x"] >= panel.compared_from]
+    lines = lines[lines["value"] > NEGLIGIBLE * lines["value"].max()]
+    gap, stderr = lines["gap"].to_numpy(float), lines["stderr"].to_numpy(float)
+    worst = int(np.argmax(np.abs(gap)))
+    line = lines.iloc[worst]
+    place = [
+        line[c] if isinstance(line[c], str) else f"{line[c]:g}"
+        for c in ("facet", "activation", "x", "y")
+        if c in lines
+    ]
+    return Deviation(
+        name,
+        float(gap[worst]),
+        float(stderr[worst]),
+        ", ".join(place),
+        float(np.mean(np.abs(gap))),
+        len(gap),
+        int(np.sum(np.isfinite(stderr))),
+        int(np.sum(np.abs(gap) > panel.tolerance + 4 * stderr)),
+        panel.tolerance,
+        name.split(",")[0] if total is None else total,
+    )

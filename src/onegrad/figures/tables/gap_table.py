@@ -1,0 +1,36 @@
+"""Tables of gaps between network and Hermite models: their size, and which degree closes them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from onegrad.figures.panel import Panel
+from onegrad.figures.tables.panel_table import panel_table
+from onegrad.running.table import Results
+
+SUFFICIENT_GAP = 0.02
+
+
+def gap_table(panel: Panel, results: Results) -> pd.DataFrame:
+    """Return each model's absolute relative gap to the network."""
+    return panel_table(panel, results, _sizes(results))
+
+
+def degree_table(panel: Panel, results: Results) -> pd.DataFrame:
+    """Return the smallest Hermite degree within 2 % of the network, NaN where none is."""
+    assert panel.y is not None
+    lines = []
+    for (x, y), group in _sizes(results).groupby([panel.x.path, panel.y.path], sort=False):
+        degrees = group["model"].str.removeprefix("hermite:").astype(int)
+        enough = degrees[group["value"] <= SUFFICIENT_GAP]
+        smallest = float(enough.min()) if len(enough) else np.nan
+        lines.append((x, y, "predict", "smallest_degree", smallest, np.nan, group["count"].max()))
+    columns = [panel.x.path, panel.y.path, "verb", "model", "value", "stderr", "count"]
+    return panel_table(panel, results, pd.DataFrame(lines, columns=columns))
+
+
+def _sizes(results: Results) -> pd.DataFrame:
+    """Return the relative gaps to the network with their size as the value."""
+    gaps = results.gaps()
+    return gaps.assign(value=gaps["gap"].abs())

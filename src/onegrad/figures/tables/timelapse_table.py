@@ -1,0 +1,48 @@
+"""Tables of overlaps with the directions of a staircase, step by step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from onegrad.figures.giant_runs import GiantRun, RunResults
+from onegrad.figures.giant_study import GiantPanel
+from onegrad.figures.tables.giant_lines import GiantLines, giant_table, with_error
+from onegrad.steps.staircase import staircase
+
+
+def timelapse_table(panel: GiantPanel, runs: RunResults) -> pd.DataFrame:
+    """Return root mean square overlaps over steps × directions, and errors, means over trials."""
+    return giant_table(panel, runs, _add)
+
+
+def _add(lines: GiantLines, run: GiantRun, result: dict[str, Any]) -> None:
+    basis = staircase(run.problem.teacher).subspaces[-1]
+    for name in ("gradient", "weights"):
+        for step in result["steps"]:
+            if step[name] is None:
+                continue
+            overlaps = np.asarray(step[name]["overlaps"]) @ basis
+            for stair, value in enumerate(np.sqrt(np.mean(overlaps**2, axis=0)), start=1):
+                lines.add("overlap", name, ("step", step["step"]), float(value), direction=stair)
+    lines.add("noise", "theory", ("step", 0), 1 / np.sqrt(run.problem.dimension))
+    for step in result["steps"]:
+        lines.add("test_mse", "network", ("step", step["step"]), step["test_mse"])
+
+
+def timelapse_numbers(panel: GiantPanel, table: pd.DataFrame) -> list[str]:
+    """Return for every direction when the weights found it, and how well at the end."""
+    noise = table[table["metric"] == "noise"]["value"].iloc[0]
+    weights = table[(table["metric"] == "overlap") & (table["model"] == "weights")]
+    sentences = []
+    for stair, overlaps in weights.groupby("y"):
+        above = overlaps[overlaps["value"] > 2 * noise].sort_values("x")
+        when = f"from step {above['x'].iloc[0]:.0f} on" if len(above) else "never"
+        last = overlaps.sort_values("x").iloc[-1]
+        sentences.append(
+            f"direction {stair:.0f}: weights' overlap above twice the noise {when}, "
+            f"{with_error(last, 2)} after step {last['x']:.0f}"
+        )
+    return sentences

@@ -1,0 +1,229 @@
+"""The registry of panels: the paper's settings, what can be drawn, panels of one's own."""
+
+import ast
+import importlib.util
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from tiny_studies import tiny_studies
+
+from conftest import onegrad_here
+from onegrad import InvalidInput
+from onegrad.data.rows import labelled
+from onegrad.data.rows.fashion_mnist import DataNotFound
+from onegrad.data.rows.labelled import is_here
+from onegrad.describe.registry import snapshot
+from onegrad.figures.giant_study import GiantPanel, GiantStudy
+from onegrad.figures.panel import WIDTH, Panel, Study
+from onegrad.figures.panel_kinds import KINDS
+from onegrad.figures.panel_registry import (
+    PANELS,
+    STUDIES,
+    chosen_panels,
+    register_panel,
+    study_of,
+)
+from onegrad.figures.reproduction import plan_reproduction
+from onegrad.figures.tables.published_values import published, published_values
+
+IMAGES = ["3a", "3b", "7a", "7b", "8a", "8b"]
+SYNTHETIC = ["1a", "1b", "1c", "2a", "2b", "2c", "4a", "4b", "5a", "5b", "5c", "6"]
+OURS = ["degrees", "gap", "samples", "R1", "R2", "digits"]
+GIANT = ["G1", "G2", "G3", "G4", "G5"]
+
+
+@pytest.fixture
+def registries(monkeypatch):
+    """Forget after the test what it registers."""
+    for registry in (PANELS, STUDIES, KINDS):
+        monkeypatch.setattr(registry, "entries", dict(registry.entries))
+
+
+def test_every_panel_of_the_papers_is_there_and_says_whether_it_is_ours():
+    assert {*SYNTHETIC, *IMAGES, *OURS, *GIANT} == set(PANELS)
+    assert [name for name in PANELS if PANELS[name].ours] == OURS
+
+
+def test_every_panel_names_a_known_kind_and_a_study_of_its_sort():
+    for name in PANELS:
+        panel = PANELS[name]
+        assert panel.name == name
+        assert panel.kind in KINDS
+        assert isinstance(study_of(panel), Study if isinstance(panel, Panel) else GiantStudy)
+
+
+@pytest.mark.parametrize(
+    ("panel", "settings", "trials", "fields"),
+    [
+        ("1a", 39, 20, {"scaling": (0.74, 0.5), "redraw": "network"}),
+        ("1b", 60, 20, {"redraw": "network"}),
+        ("1c", 30, 20, {"scaling": (0.0, 0.5)}),
+        ("2a", 30, 20, {"kind": "labels"}),
+        ("2b", 60, 20, {"redraw": "all"}),
+        ("2c", 30, 100, {"redraw": "all"}),
+        ("4a", 900, 20, {"size": (400, 500), "direction": "spikes"}),
+        ("5a", 30, 20, {"scaling": (0.0, 0.0)}),
+        ("5c", 30, 20, {"scaling": (0.0, 1.0)}),
+    ],
+)
+def test_paper_scale_has_the_published_settings(panel, settings, trials, fields):
+    sweep = study_of(PANELS[panel]).sweep("paper", published_redraw=True)
+    points = sweep.settings()
+    problem = points[0].problem
+    assert len(points) == settings
+    assert sweep.trials == trials
+    assert (problem.dimension, problem.samples) == fields.get("size", (1000, 1000))
+    assert problem.width == problem.samples or panel == "1a"
+    assert problem.ridge == 1e-4
+    if "scaling" in fields:
+        assert (problem.scaling.strength, problem.scaling.weighting) == fields["scaling"]
+    if "redraw" in fields:
+        assert problem.redraw == fields["redraw"]
+    assert problem.teacher.kind == fields.get("kind", "index")
+    if "direction" in fields:
+        assert problem.teacher.direction == fields["direction"]
+
+
+@pytest.mark.parametrize("panel", IMAGES)
+def test_images_have_the_published_settings(panel):
+    study = study_of(PANELS[panel])
+    assert study.fields["data"]["classes"] == ("5,9" if panel in ("3b", "8b") else "0,1")
+    assert (study.fields["samples"], study.fields["test_samples"]) == (500, 2500)
+    assert study.trials[1] == (50 if panel == "8a" else 20)
+    assert study.fields.get("ridge", 1e-4) == (1e-5 if panel.startswith("8") else 1e-4)
+    centring = "midpoint" if panel.startswith("8") else "class"
+    assert study.fields["data"].get("centring", "class") == centring
+    if is_here("fashion-mnist"):
+        problem = study.sweep("paper").problem
+        rate, spread = problem.scaling.rate_and_spread(784)
+        assert (problem.dimension, spread) == (784, 784.0)
+        assert rate == 1.0 or panel == "7b"
+
+
+def test_error_bars_are_honest_unless_the_published_protocol_is_asked_for():
+    studies = [STUDIES[name] for name in STUDIES if isinstance(STUDIES[name], Study)]
+    for study in (s for s in studies if s.needs is None or is_here(s.needs)):
+        assert study.sweep("paper").problem.redraw == "all"
+
+
+def test_every_published_value_finds_its_point():
+    matched = 0
+    for name in ("1a", "1b", "2b"):
+        panel = PANELS[name]
+        table = pd.DataFrame(
+            [
+                {
+                    "panel": name,
+                    "metric": "half_test_mse",
+                    "activation": s.problem.network.activation,
+                    "model": model,
+                    "x": s.coordinates[panel.x.path],
+                }
+                for s in study_of(panel).sweep("paper").settings()
+                for model in ("network", "hermite")
+            ]
+        )
+        matched += published_values(table).notna().sum()
+    assert matched == len(published()) == 312
+
+
+def test_panels_that_share_rows_share_their_study():
+    assert PANELS["5b"].study == PANELS["1c"].study
+    assert PANELS["6"].study == PANELS["1a"].study
+    assert PANELS["4a"].study == PANELS["4b"].study
+
+
+def test_panels_are_chosen_by_name_in_the_order_that_is_asked_for():
+    assert [panel.name for panel in chosen_panels(["G3", "1a", "G3"])] == ["G3", "1a"]
+    assert set(GIANT) < {panel.name for panel in chosen_panels([])}
+    with pytest.raises(InvalidInput, match="did you mean '1a'"):
+        chosen_panels(["1aa"])
+
+
+def _nowhere(name):
+    raise DataNotFound("not here")
+
+
+def test_panels_without_their_data_are_left_out_with_a_note(monkeypatch):
+    monkeypatch.setattr(labelled, "_named", _nowhere)
+    with pytest.warns(UserWarning, match="3a, 3b, 7a, 7b, 8a, 8b, R1, R2 are left out"):
+        names = {panel.name for panel in chosen_panels([])}
+    assert "digits" in names
+    assert "3a" not in names
+    with pytest.raises(InvalidInput, match="not here"):
+        plan_reproduction(["3a"], out="never")
+
+
+def test_the_list_of_figures_names_every_panel():
+    with tiny_studies():
+        done = onegrad_here("figures")
+    assert done.returncode == 0, done.stderr
+    for name in PANELS:
+        assert f"│ {name} " in done.stdout
+
+
+def test_the_list_of_figures_tells_what_a_panel_takes_and_what_it_lacks(monkeypatch):
+    monkeypatch.setattr(PANELS, "entries", {name: PANELS.entries[name] for name in ("1a", "3a")})
+    monkeypatch.setattr(labelled, "_named", _nowhere)
+    done = onegrad_here("figures")
+    assert "│ 39 x 20 " in done.stdout
+    assert "│ needs fashion-mnist " in done.stdout
+
+
+def imported_at_once(module, seen):
+    """Add every module that importing a module of onegrad imports at once, by their texts."""
+    seen.add(module)
+    spec = importlib.util.find_spec(module) if module.startswith("onegrad.") else None
+    if spec is None:
+        return seen
+    for node in ast.parse(Path(spec.origin).read_text("utf-8")).body:
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        names += [node.module] if isinstance(node, ast.ImportFrom) else []
+        for name in names:
+            if name not in seen:
+                imported_at_once(name, seen)
+    return seen
+
+
+@pytest.mark.parametrize("module", ["panel_kinds", "panel_registry", "reproduction"])
+def test_kinds_and_panels_are_known_without_matplotlib(module):
+    modules = imported_at_once(f"onegrad.figures.{module}", set())
+    assert "onegrad.figures.tables.curve_table" in modules
+    assert not [
+        name for name in modules if name.startswith(("matplotlib", "onegrad.figures.plots"))
+    ]
+
+
+PANEL = Panel("widths", "narrow", "A caption.", "What to see.", WIDTH)
+STUDY = Study(axes={WIDTH.path: (0.5, 1.0)}, quick_fields={"dimension": 20, "samples": 24})
+
+
+def test_a_panel_of_one_s_own_is_known_with_its_study_and_not_to_workers(registries):
+    assert register_panel(PANEL, STUDY) is PANEL
+    assert chosen_panels(["widths"]) == [PANEL]
+    assert study_of(PANEL) is STUDY
+    assert not {"panels", "studies", "panel kinds"} & set(snapshot())
+    again = Panel("widths", "width", "The rows of 1a.", "Widths.", WIDTH)
+    assert register_panel(again) is again
+    assert study_of(PANELS["widths"]) is STUDIES["width"]
+
+
+@pytest.mark.parametrize(
+    ("panel", "study", "message"),
+    [
+        ("widths", None, "must be a Panel or a GiantPanel"),
+        (Panel("1c", "narrow", "", "", WIDTH), STUDY, "rename it"),
+        (Panel("gap", "narrow", "", "", WIDTH), STUDY, "is built in"),
+        (Panel("widths", "width", "", "", WIDTH), STUDY, "is built in"),
+        (Panel("widths", "narow", "", "", WIDTH), None, "study='narow': must be one of"),
+        (Panel("widths", "narrow", "", "", WIDTH, kind="curve"), STUDY, "did you mean 'curves'"),
+        (Panel("widths", "narrow", "", "", WIDTH), GiantStudy(fields={}), "must be a Study"),
+        (Panel("widths", "batch", "", "", WIDTH), None, "study='batch': must be a Study"),
+        (GiantPanel("widths", "width", "", "", "plane"), None, "must be a GiantStudy"),
+    ],
+)
+def test_a_panel_that_cannot_be_drawn_is_refused(registries, panel, study, message):
+    with pytest.raises(InvalidInput, match=message):
+        register_panel(panel, study)
+    assert "widths" not in PANELS

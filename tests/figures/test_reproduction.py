@@ -1,0 +1,110 @@
+"""Reproductions: rows become tables, pictures and a report, and are computed once."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from tiny_studies import tables_of, tiny_studies, unarranged_pictures
+
+from conftest import onegrad_here
+from onegrad import InvalidInput
+from onegrad.figures.giant_study import GiantPanel
+from onegrad.figures.panel_registry import PANELS
+from onegrad.figures.reproduction import plan_reproduction, reproduce
+from onegrad.figures.tables.panel_table import COLUMNS
+
+# Ten samples in 784 dimensions make neurons almost parallel.
+parallel = pytest.mark.filterwarnings("ignore:exact moments")
+
+
+@pytest.fixture
+def tiny():
+    with tiny_studies():
+        yield
+
+
+@pytest.fixture
+def unarranged():
+    with unarranged_pictures():
+        yield
+
+
+@parallel
+def test_all_panels_are_drawn_and_again_without_computing(tiny, unarranged, tmp_path):
+    report = reproduce(plan_reproduction(out=tmp_path / "a"))
+    text = report.read_text("utf-8")
+    for name in PANELS:
+        table = pd.read_csv(tmp_path / "a" / f"{name}.csv")
+        assert list(table.columns)[: len(COLUMNS)] == COLUMNS
+        assert np.isfinite(table["value"]).all() or name == "degrees"
+        assert (tmp_path / "a" / f"{name}.pdf").stat().st_size > 1000
+        about = json.loads((tmp_path / "a" / f"{name}.json").read_text("utf-8"))
+        assert ("numbers" in about) == isinstance(PANELS[name], GiantPanel)
+        assert f'id="panel-{name}"' in text
+        assert PANELS[name].caption.split(",")[0].replace("'", "&#x27;") in text
+    assert 'src="http' not in text
+    assert "onegrad reproduce 1a --scale quick" in text
+    assert plan_reproduction(out=tmp_path / "a").missing == 0
+    reproduce(plan_reproduction(["1a", "4b"], out=tmp_path / "b"))
+    for name in ("1a.csv", "1a.png", "1a.pdf", "4b.png"):
+        first, second = (tmp_path / folder / name for folder in "ab")
+        assert first.read_bytes() == second.read_bytes(), name
+
+
+def test_a_table_has_simulation_and_theory_of_both_models(tiny, tmp_path):
+    drawn = tables_of(["6", "1a", "4b"], tmp_path)
+    table = drawn["1a"].table
+    assert set(table["model"]) == {"network", "hermite", "network_theory", "hermite_theory"}
+    assert set(table["trials"]) == {2}
+    assert table["published"].isna().all()  # not at the published size
+    assert [deviation.name for deviation in drawn["1a"].deviations] == [
+        "Hermite model against network",
+        "theory against simulation, network",
+        "theory against simulation, hermite",
+    ]
+    assert set(drawn["6"].table["metric"]) == {"objective"}
+    gaps = drawn["4b"].table
+    assert set(gaps["model"]) == {"linear", "linear_theory"}
+    assert gaps["value"].max() <= 100
+
+
+def test_half_the_test_mse_is_half_the_test_mse(tiny, tmp_path):
+    drawn = tables_of(["1a"], tmp_path)["1a"]
+    by_place = drawn.table.set_index(["activation", "x", "model"])
+    means = drawn.rows.to_frame()
+    trained = means[(means["metric"] == "test_mse") & (means["verb"] == "simulate")]
+    assert len(trained) == 8
+    for line in trained.to_dict("records"):
+        place = (line["network.activation"], line["network.width_ratio"], line["model"])
+        assert by_place.loc[place]["value"] == pytest.approx(line["mean"] / 2)
+        assert by_place.loc[place]["stderr"] == pytest.approx(line["stderr"] / 2)
+
+
+@parallel
+def test_fits_compare_theory_with_networks_trained_once(tiny, tmp_path):
+    drawn = tables_of(["R1", "7b"], tmp_path)
+    table = drawn["R1"].table
+    assert set(table["facet"]) == {"0,1", "5,9"}
+    trained = table[table["model"] == "network"]
+    assert trained["y"].isna().all()
+    assert not trained.duplicated(["facet", "activation", "x"]).any()
+    assert set(table[table["model"] == "network_theory"]["y"]) == {1, 2}
+    names = [deviation.name for deviation in drawn["R1"].deviations]
+    assert names[:2] == [f"theory on {n} per class" for n in ("1 Gaussian", "2 Gaussians")]
+    assert "theory on 2 Gaussians per class: 5,9, tanh" in names
+    rates = drawn["7b"].table
+    assert sorted(set(rates["x"].round(9))) == [0.0, 0.5]  # log η/log n
+
+
+def test_bad_input_is_refused(tmp_path):
+    with pytest.raises(InvalidInput, match="must be one of quick, paper"):
+        plan_reproduction(scale="huge", out=tmp_path)
+    with pytest.raises(InvalidInput, match="all or published"):
+        plan_reproduction(redraw="some", out=tmp_path)
+    (tmp_path / "file").write_text("")
+    done = onegrad_here("reproduce", "1a", "--out", str(tmp_path / "file"))
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+    assert "cannot be written" in done.stderr
+    assert onegrad_here("reproduce", "9z", "--out", str(tmp_path)).returncode == 2
