@@ -15,10 +15,10 @@ from time import perf_counter
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 import numpy as np
+from onegrad.figures.registry import STUDIES
 
 from onegrad import Problem, predict, simulate
 from onegrad.figures.panels.images import WIDTHS
-from onegrad.figures.registry import STUDIES
 from onegrad.training.instance import draw
 
 

@@ -21,6 +21,7 @@ CONNECT_SECONDS = 10
 IN_FLIGHT_PER_THREAD = 3  # so that no worker waits for the driver
 DEATHS_ALLOWED = 4  # of workers until the scheduler gives a task up (its allowed-failures + 1)
 POLL_SECONDS, LOOK_SECONDS, NO_WORKERS_SECONDS = 0.01, 2.0, 600
+FETCH_SECONDS = 10  # for an outcome that is there; then its worker is taken for lost
 
 
 class EngineLost(Failure):
@@ -144,14 +145,20 @@ def _outcome(
     distributed: Any, future: Any, task: Task, waiting: deque[Task], suspects: deque[Task]
 ) -> Outcome | None:
     """Return what the task brought; None when it goes back into a queue."""
+    error = future.exception() if future.status == "error" else None
     if future.status == "finished":
         try:
-            outcome: Outcome = future.result()
+            outcome: Outcome = future.result(timeout=FETCH_SECONDS)
+        except distributed.KilledWorker as killed:
+            error = killed
         except (OSError, TimeoutError, distributed.client.FutureCancelledError):
             waiting.append(task)  # its worker was lost between the end and the fetch
             return None
-        return outcome
-    error = future.exception() if future.status == "error" else None
+        else:
+            return outcome
+    elif error is None and future.client.status == "running":
+        waiting.append(task)  # its worker was lost as soon as it had ended
+        return None
     if isinstance(error, distributed.KilledWorker):
         # The scheduler blames everything that was on a worker when it died. Only a job that does
         # it again with nothing else in flight is to blame.

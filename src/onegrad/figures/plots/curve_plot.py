@@ -42,8 +42,10 @@ def add_curves(axes: Axes, panel: Panel, table: pd.DataFrame) -> list[Line2D]:
         if not theirs.empty:
             axes.plot(theirs["x"], theirs["published"], "x", color=PUBLISHED, ms=5, zorder=3)
         handles.append(Line2D([], [], color=colour, marker=marker, ls="none", label=label))
-    for model in table["model"].unique():
-        handles.append(Line2D([], [], color="#777777", label=_model_name(model), **_look(model)))
+    handles += [
+        Line2D([], [], color="#777777", label=_model_name(model), **_look(model))
+        for model in table["model"].unique()
+    ]
     if table["published"].notna().any():
         handles.append(Line2D([], [], color=PUBLISHED, marker="x", ls="none", label="published"))
     return handles
