@@ -55,8 +55,8 @@ def predict(
     list of samples, width and step samples stay fixed: give --width and --step-samples, or those of
     the problem file hold. Nothing is classified or sampled: misclassification is not predicted.
     """
+    from onegrad.cli.error_tables import print_table
     from onegrad.cli.progress import WorkProgress
-    from onegrad.cli.tables import print_table
     from onegrad.verbs.prediction import check_method, predict_curve
     from onegrad.verbs.prediction import predict as run
 

@@ -34,7 +34,7 @@ def reproduce(
     from joblib import cpu_count
 
     from onegrad.cli.progress import SweepProgress
-    from onegrad.cli.tables import announced
+    from onegrad.cli.sweep_tables import announced
     from onegrad.describe.checks import whole_number
     from onegrad.figures.reproduction import plan_reproduction
     from onegrad.figures.reproduction import reproduce as run

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.option("--metric", default="test_mse", show_default=True, help="Metric to print.")
 def results(directory: str, csv: str | None, parquet: str | None, metric: str) -> None:
     """Show what DIR holds: mean, standard error and count per setting, model and metric."""
-    from onegrad.cli.tables import print_results
+    from onegrad.cli.sweep_tables import print_results
     from onegrad.describe.exceptions import InvalidInput
     from onegrad.running.table import Results
 

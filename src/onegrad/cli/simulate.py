@@ -48,8 +48,8 @@ def simulate(
     The problem comes from PROBLEM.toml, from the options, or both: options win.
     """
     from onegrad.cli.building import build_problem
+    from onegrad.cli.error_tables import print_table
     from onegrad.cli.progress import WorkProgress
-    from onegrad.cli.tables import print_table
     from onegrad.verbs.simulation import simulate as run
 
     problem = build_problem(problem_file, options)

@@ -27,7 +27,7 @@ def sweep(
     Every trial is stored when it is done: after a kill, start the same command again.
     """
     from onegrad.cli.progress import SweepProgress
-    from onegrad.cli.tables import announced
+    from onegrad.cli.sweep_tables import announced
     from onegrad.running.driver import run_plan
     from onegrad.running.plan import check_plan, plan_sweep
     from onegrad.running.sweeps import Sweep
