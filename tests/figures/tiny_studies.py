@@ -1,10 +1,12 @@
 """Every study made small, so that panels are computed in a moment, and tables without pictures."""
 
+import functools
 from contextlib import contextmanager
 from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
+from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from onegrad.describe.registry import Entry
@@ -13,10 +15,11 @@ from onegrad.figures.panel_kinds import KINDS
 from onegrad.figures.panel_registry import STUDIES
 from onegrad.figures.plots import saving
 from onegrad.figures.reproduction import panel_rows, plan_reproduction
+from onegrad.machine.rates import measure_rates
+from onegrad.running import plan
 
 AXES = {
     "network.width_ratio": [0.5, 1.0],
-    "network.activation": ["relu", "tanh"],
     "scaling.weighting": [0.0, 1.0],
     "scaling.strength": [0.0, 0.74],
     "data.components.0.weight": [0.0, 0.5],
@@ -32,10 +35,14 @@ AXES = {
 GIANT_AXES = {"batch_exponent": (1.3, 2.0), "step_size.exponent": (0.0, 0.36)}
 
 
+rates = functools.cache(measure_rates)
+
+
 @contextmanager
 def tiny_studies():
-    """Put small studies in place of all, and small pictures in place of large ones."""
+    """Put small studies in place of all, small pictures, and measure the machine once."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plan, "measure_rates", rates)
         entries = {name: Entry(name, tiny_study(STUDIES[name])) for name in STUDIES}
         patch.setattr(STUDIES, "entries", entries)
         patch.setattr(saving, "DPI", 40)
@@ -44,11 +51,12 @@ def tiny_studies():
 
 @contextmanager
 def unarranged_pictures():
-    """Leave out the arrangement of axes and legends, half of a picture's time.
+    """Leave out ticks' labels and the arrangement of axes, more than half of a picture's time.
 
     `test_panel_kinds.py` arranges a picture of every kind.
     """
-    with pytest.MonkeyPatch.context() as patch:
+    labels = dict.fromkeys(["xtick.labelbottom", "ytick.labelleft"], False)
+    with pytest.MonkeyPatch.context() as patch, rc_context(labels):
         patch.setattr(Figure, "get_layout_engine", lambda figure: None)
         yield
 
@@ -69,6 +77,9 @@ def tiny_study(study):
 
 def _tiny_sweep(study):
     axes = {path: AXES[path] for path in study.axes if path in AXES}
+    if "network.activation" in study.axes:
+        both = "network.width_ratio" in study.axes
+        axes["network.activation"] = ["relu", "tanh"] if both else ["relu"]
     fields = {"dimension": 20, "samples": 24}
     if "network.width" in study.fields:
         fields = {"dimension": 20, "network.width": 24, "step_samples": 24}
