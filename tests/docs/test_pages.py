@@ -11,7 +11,9 @@ from onegrad import Problem
 from onegrad.describe.schema import field_table
 
 SOURCE = Path(onegrad.__file__).parent
-DOCS = Path(__file__).parents[2] / "docs"
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md"))]
 
 
 def rows():
@@ -39,13 +41,13 @@ def test_an_equation_s_function_is_in_the_file_that_the_table_names(functions, f
     assert wanted <= present
 
 
-@pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_paths_and_links_of_a_page_exist(page):
     text = page.read_text("utf-8")
     for file in re.findall(r"`([a-z_]+/[a-z_/]+\.py)`", text):
-        assert (SOURCE / file).is_file() or (DOCS.parent / file).is_file(), file
+        assert (SOURCE / file).is_file() or (ROOT / file).is_file(), file
     for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
-        assert (DOCS / target).exists(), target
+        assert (page.parent / target).exists(), target
 
 
 def test_the_table_of_fields_is_that_of_the_problem():
