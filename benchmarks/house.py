@@ -237,7 +237,7 @@ def walked() -> None:
     """Run the command in this process, and write what it imported and executed to stderr."""
     from inspect import CO_OPTIMIZED
 
-    prefix, executed = str(SOURCE), set()
+    prefix, executed = str(SOURCE), dict[str, None]()
 
     def note(frame, event, _argument):  # type: ignore[no-untyped-def]
         code = frame.f_code
@@ -250,7 +250,7 @@ def walked() -> None:
                 if outer.f_code.co_name == "<module>" and outer.f_globals["__name__"] != "__main__":
                     return
                 outer = outer.f_back
-            executed.add(code.co_filename)
+            executed[code.co_filename] = None  # in the order of first calls
 
     sys.path.insert(0, str(SOURCE.parent))
     from onegrad.cli.main import main as run
@@ -262,11 +262,11 @@ def walked() -> None:
     finally:
         sys.setprofile(None)
         files = [getattr(module, "__file__", None) or "" for module in sys.modules.values()]
-        found = [
-            sorted(str(Path(file).relative_to(SOURCE)) for file in group if file.startswith(prefix))
-            for group in (set(files), executed)
+        groups = [
+            [str(Path(file).relative_to(SOURCE)) for file in group if file.startswith(prefix)]
+            for group in (sorted(set(files)), executed)
         ]
-        sys.stderr.write(json.dumps(found))
+        sys.stderr.write(json.dumps(groups))
 
 
 def public_names() -> list[str]:
