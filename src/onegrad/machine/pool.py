@@ -39,7 +39,6 @@ WORKER_ENVIRONMENT = {**ONE_THREAD, **KEEP_PAGES}
 LOOK_FOR_PARENT_SECONDS = 1.0
 IDLE_SECONDS = 60
 MOST_DEATHS = 3
-_IDLE: list[Any] = []  # executors without work, for the next call
 
 
 def run_jobs(
@@ -133,7 +132,7 @@ def run_tasks(
         healthy = True
     finally:
         if healthy:
-            _IDLE.extend(team.executors)
+            _IDLE.rest(team.executors)
         else:
             _kill(team.executors)
 
@@ -150,7 +149,7 @@ class _Team(Generic[T, R]):
     ) -> None:
         self.function, self.arguments, self.waiting = function, arguments, waiting
         self.executors = [
-            _IDLE.pop() if _IDLE else _new_executor() for _ in range(min(workers, len(waiting)))
+            _IDLE.take() or _new_executor() for _ in range(min(workers, len(waiting)))
         ]
         self.in_flight: dict[Future[R], tuple[int, T]] = {}
         for slot in range(len(self.executors)):
@@ -178,6 +177,42 @@ class _Team(Generic[T, R]):
         self.executors[slot] = _new_executor()
 
 
+class _Idle:
+    """Executors without work, which wait a while for the next call.
+
+    loky's own time-out is not used: it can miss the death of a worker that took the place of one
+    that had left.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._executors: list[Any] = []
+        self._timer: threading.Timer | None = None
+
+    def take(self) -> Any | None:
+        """Return a waiting executor, None when there is none."""
+        with self._lock:
+            return self._executors.pop() if self._executors else None
+
+    def rest(self, executors: list[Any]) -> None:
+        """Let executors wait; after IDLE_SECONDS without a call they are ended."""
+        with self._lock:
+            self._executors.extend(executors)
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer = threading.Timer(IDLE_SECONDS, self._dismiss)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def _dismiss(self) -> None:
+        with self._lock:
+            executors, self._executors = self._executors, []
+        _kill(executors)
+
+
+_IDLE = _Idle()
+
+
 def _new_executor() -> Any:
     # loky's workers do not import the caller's script again, as multiprocessing's would.
     from joblib.externals.loky.process_executor import ProcessPoolExecutor
@@ -187,7 +222,6 @@ def _new_executor() -> Any:
         initializer=_watch_parent,
         initargs=(os.getpid(),),
         env=WORKER_ENVIRONMENT,
-        timeout=IDLE_SECONDS,
     )
 
 
