@@ -1,7 +1,7 @@
 """Results of sweeps: tables that never mix settings, gaps, views, damaged lines."""
 
 import pytest
-from test_sweep import AXES, tiny
+from test_sweeps import AXES, tiny
 
 from conftest import small
 from onegrad import InvalidInput, Problem, Results, run_sweep, simulate

@@ -40,7 +40,7 @@ def dask_engine(address: str, *, workers: int, needed: float) -> Engine:
             f"dask={address!r}: needs the package distributed; pip install 'onegrad[dask]'"
         ) from None
 
-    # Its loggers print tracebacks of what we outcome in one line.
+    # Its loggers print tracebacks of what we report in one line.
     for name in list(logging.root.manager.loggerDict):
         if name.split(".")[0] == "distributed":
             logging.getLogger(name).setLevel(logging.CRITICAL)
@@ -62,7 +62,7 @@ def _client(distributed: Any, address: str, workers: int) -> Any:
     if address == "local":
         with interrupts_ignored():
             return distributed.Client(
-                n_workers=workers, threads_per_worker=1, dashboard_address=None
+                n_workers=workers, threads_per_worker=1, dashboard_address=":0"
             )
     if not re.fullmatch(r"([a-z]+://)?[^\s/:]+:\d+", address):
         raise InvalidInput(
