@@ -128,6 +128,11 @@ def test_every_published_value_finds_its_point():
     assert matched == len(published()) == 312
 
 
+def test_panels_that_were_not_published_have_no_published_values_whatever_their_x():
+    table = pd.DataFrame({"panel": ["1c", "own"], "x": [0.5, "a word"]})
+    assert published_values(table).isna().all()
+
+
 def test_panels_that_share_rows_share_their_study():
     assert PANELS["5b"].study == PANELS["1c"].study
     assert PANELS["6"].study == PANELS["1a"].study

@@ -2,17 +2,14 @@
 
 import json
 
-import numpy as np
-import pandas as pd
 import pytest
 from tiny_studies import tables_of, tiny_studies, unarranged_pictures
 
 from conftest import onegrad_here
 from onegrad import InvalidInput
-from onegrad.figures.giant_study import GiantPanel
+from onegrad.figures.page import write_report
 from onegrad.figures.panel_registry import PANELS
 from onegrad.figures.reproduction import plan_reproduction, reproduce
-from onegrad.figures.tables.panel_table import COLUMNS
 
 # Ten samples in 784 dimensions make neurons almost parallel.
 parallel = pytest.mark.filterwarnings("ignore:exact moments")
@@ -30,26 +27,38 @@ def unarranged():
         yield
 
 
-@parallel
-def test_all_panels_are_drawn_and_again_without_computing(tiny, unarranged, tmp_path):
-    report = reproduce(plan_reproduction(out=tmp_path / "a"))
-    text = report.read_text("utf-8")
-    for name in PANELS:
-        table = pd.read_csv(tmp_path / "a" / f"{name}.csv")
-        assert list(table.columns)[: len(COLUMNS)] == COLUMNS
-        assert np.isfinite(table["value"]).all() or name == "degrees"
-        assert (tmp_path / "a" / f"{name}.pdf").stat().st_size > 1000
-        about = json.loads((tmp_path / "a" / f"{name}.json").read_text("utf-8"))
-        assert ("numbers" in about) == isinstance(PANELS[name], GiantPanel)
-        assert f'id="panel-{name}"' in text
-        assert PANELS[name].caption.split(",")[0].replace("'", "&#x27;") in text
-    assert 'src="http' not in text
-    assert "onegrad reproduce 1a --scale quick" in text
-    assert plan_reproduction(out=tmp_path / "a").missing == 0
-    reproduce(plan_reproduction(["1a", "4b"], out=tmp_path / "b"))
+def test_all_panels_are_planned_and_what_they_share_once(tiny, tmp_path):
+    task = plan_reproduction(out=tmp_path)
+    assert [panel.name for panel in (*task.panels, *task.giant_panels)] == [*PANELS]
+    shared = plan_reproduction(["1a", "6"], out=tmp_path)
+    assert shared.missing == plan_reproduction(["6"], out=tmp_path).missing == 16
+
+
+def test_pictures_are_the_same_beside_others_and_alone(tiny, unarranged, tmp_path):
+    report = reproduce(plan_reproduction(["1a", "4b"], out=tmp_path / "a"))
+    assert plan_reproduction(["6", "1a", "4a"], out=tmp_path / "a").missing == 0
+    assert "onegrad reproduce 1a --scale quick" in report.read_text("utf-8")
+    reproduce(plan_reproduction(["1a"], out=tmp_path / "b"))
+    reproduce(plan_reproduction(["4b"], out=tmp_path / "b"))
     for name in ("1a.csv", "1a.png", "1a.pdf", "4b.png"):
         first, second = (tmp_path / folder / name for folder in "ab")
         assert first.read_bytes() == second.read_bytes(), name
+
+
+def test_the_report_holds_every_panel_that_is_in_the_folder(tmp_path):
+    common = {"scale": "quick", "trials": 2, "command": "onegrad reproduce", "seed": 0}
+    common |= {"versions": {}, "settings": "", "deviations": [], "redraw": "all"}
+    for name in PANELS:
+        panel = PANELS[name]
+        about = {**common, "panel": name, "ours": panel.ours}
+        about |= {"caption": panel.caption, "shows": panel.shows}
+        (tmp_path / f"{name}.json").write_text(json.dumps(about), "utf-8")
+        (tmp_path / f"{name}.png").write_bytes(b"a picture")
+    text = write_report(tmp_path).read_text("utf-8")
+    for name in PANELS:
+        assert f'id="panel-{name}"' in text
+        assert PANELS[name].caption.split(",")[0].replace("'", "&#x27;") in text
+    assert 'src="http' not in text
 
 
 def test_a_table_has_simulation_and_theory_of_both_models(tiny, tmp_path):

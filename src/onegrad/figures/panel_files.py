@@ -32,13 +32,13 @@ def write_panel(task: Reproduction, panel: AnyPanel, rows: Any) -> None:
     table = _checked(panel, kind.table(panel, rows))
     if task.scale == "paper":
         table["published"] = published_values(table)
-    replace_file(task.directory / f"{panel.name}.csv", lambda p: table.to_csv(p, index=False))
     figure = kind.figure(panel, table)
+    about = _about(task, panel, table) | _said(task, panel, kind, table, rows)
+    text = json.dumps(about, indent=1, ensure_ascii=False)
+    replace_file(task.directory / f"{panel.name}.csv", lambda p: table.to_csv(p, index=False))
     for form in ("png", "pdf"):
         place = task.directory / f"{panel.name}.{form}"
         replace_file(place, functools.partial(save, figure, form=form))
-    about = _about(task, panel, table) | _said(task, panel, kind, table, rows)
-    text = json.dumps(about, indent=1, ensure_ascii=False)
     replace_file(task.directory / f"{panel.name}.json", lambda p: p.write_text(text, "utf-8"))
 
 

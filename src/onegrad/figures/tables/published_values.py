@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from importlib import resources
 
+import numpy as np
 import pandas as pd
 
 
@@ -17,6 +18,8 @@ def published() -> pd.DataFrame:
 
 def published_values(table: pd.DataFrame, column: str = "value") -> pd.Series:
     """Return the published value of every line or its uncertainty, NaN where there is none."""
+    if not table["panel"].isin(published()["panel"]).any():
+        return pd.Series(np.nan, index=table.index)
     ours = table.assign(place=table["x"].astype(float).round(4))
     theirs = published().assign(place=lambda p: p["x"].round(4)).rename(columns={column: "theirs"})
     keys = ["panel", "metric", "activation", "model", "place"]
