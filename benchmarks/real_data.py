@@ -15,9 +15,9 @@ from time import perf_counter
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 import numpy as np
-from onegrad.figures.registry import STUDIES
 
 from onegrad import Problem, predict, simulate
+from onegrad.figures.panel_registry import STUDIES
 from onegrad.figures.panels.images import WIDTHS
 from onegrad.training.instance import draw
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from onegrad.data.source import register_source as register_source
     from onegrad.data.teacher import register_teacher as register_teacher
     from onegrad.describe.exceptions import InvalidInput as InvalidInput
+    from onegrad.figures.panel_kinds import register_panel_kind as register_panel_kind
+    from onegrad.figures.panel_registry import register_panel as register_panel
     from onegrad.models.model import register_model as register_model
     from onegrad.problem.architecture import Network as Network
     from onegrad.problem.problem import Problem as Problem
@@ -79,6 +81,8 @@ _HOMES = {
     "register_model": "models.model",
     "register_source": "data.source",
     "register_teacher": "data.teacher",
+    "register_panel_kind": "figures.panel_kinds",
+    "register_panel": "figures.panel_registry",
     "InvalidInput": "describe.exceptions",
 }
 __all__ = list(_HOMES)

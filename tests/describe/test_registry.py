@@ -13,7 +13,7 @@ from onegrad.describe.registry import Registry, adopt, mark_of_source, snapshot
 def shapes(monkeypatch):
     """Return a registry that other tests do not see."""
     monkeypatch.setattr(module, "_REGISTRIES", {})
-    return Registry("shapes", {"circle": 1, "square": 2})
+    return Registry("shapes", {"circle": 1, "square": 2}, home=__name__)
 
 
 def test_names_stand_for_what_was_registered(shapes):
@@ -52,6 +52,8 @@ def test_another_process_adopts_what_was_added(shapes):
     shapes.add("kite", 3, mark="m")
     shipped = pickle.loads(pickle.dumps(snapshot()))
     elsewhere = Registry("shapes", {"circle": 1, "square": 2})  # takes the title's place
+    elsewhere.add("oval", 4, mark="n")
+    assert snapshot() == {}  # without a home nothing is sent
     adopt(shipped)
     assert elsewhere["kite"] == 3
     assert elsewhere.mark("kite") == "m"

@@ -26,7 +26,7 @@ from onegrad.describe.checks import shown
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.registry import Registry
 
-FUNCTIONS: Registry[Function] = Registry("functions", BUILT_IN)
+FUNCTIONS: Registry[Function] = Registry("functions", BUILT_IN, home=__name__)
 RESERVED = ("abs", "max", "min")  # words of the formula language
 _WORD = re.compile(r"[^\W\d]\w*")
 

@@ -102,7 +102,7 @@ def _guess(fields: dict[str, Any]) -> str:
     return "empirical" if {"file", "inputs"} & set(fields) else "mixture"
 
 
-SOURCES: Kinds[Source] = Kinds(Source, Registry("data sources", {}), _guess)
+SOURCES: Kinds[Source] = Kinds(Source, Registry("data sources", {}, home=__name__), _guess)
 
 
 def register_source(description: type[Source]) -> type[Source]:

@@ -88,7 +88,9 @@ def _guess(_fields: dict[str, Any]) -> str:
     return "index"
 
 
-TEACHERS: Kinds[TeacherDescription] = Kinds(TeacherDescription, Registry("teachers", {}), _guess)
+TEACHERS: Kinds[TeacherDescription] = Kinds(
+    TeacherDescription, Registry("teachers", {}, home=__name__), _guess
+)
 
 
 def register_teacher(description: type[TeacherDescription]) -> type[TeacherDescription]:

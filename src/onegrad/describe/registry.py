@@ -7,6 +7,7 @@ worker processes as a snapshot and adopted there.
 from __future__ import annotations
 
 import difflib
+import importlib
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -30,15 +31,19 @@ class Entry(Generic[T]):
     mark: str | None = None
 
 
-Snapshot = dict[str, dict[str, Entry[Any]]]
+Snapshot = dict[str, tuple[str, dict[str, Entry[Any]]]]  # by title: home and additions
 _REGISTRIES: dict[str, Registry[Any]] = {}
 
 
 class Registry(Generic[T]):
-    """What names stand for, onegrad's own and users'; `title` says what kind of names they are."""
+    """What names stand for, onegrad's own and users'; `title` says what kind of names they are.
 
-    def __init__(self, title: str, built_in: dict[str, T]) -> None:
-        self.title = title
+    `home` is the module that makes the registry; a worker imports it when it learns of additions.
+    Without a home they are not sent to workers.
+    """
+
+    def __init__(self, title: str, built_in: dict[str, T], *, home: str | None = None) -> None:
+        self.title, self.home = title, home
         self.entries = {name: Entry(name, registered) for name, registered in built_in.items()}
         _REGISTRIES[title] = self
 
@@ -90,12 +95,18 @@ class Registry(Generic[T]):
 
 def snapshot() -> Snapshot:
     """Return everything that users have added, for another process to adopt."""
-    return {title: registry.added() for title, registry in _REGISTRIES.items() if registry.added()}
+    return {
+        title: (registry.home, registry.added())
+        for title, registry in _REGISTRIES.items()
+        if registry.home is not None and registry.added()
+    }
 
 
 def adopt(known: Snapshot) -> None:
     """Make what another process had added known here."""
-    for title, entries in known.items():
+    for title, (home, entries) in known.items():
+        if title not in _REGISTRIES:
+            importlib.import_module(home)
         _REGISTRIES[title].entries.update(entries)
 
 

@@ -16,9 +16,9 @@ import pandas as pd
 
 from onegrad.describe.checks import shown
 from onegrad.describe.exceptions import InvalidInput
+from onegrad.describe.registry import Registry
 from onegrad.figures.giant_runs import RunResults
 from onegrad.figures.giant_study import GiantPanel
-from onegrad.figures.local_registry import LocalRegistry
 from onegrad.figures.panel import Panel
 from onegrad.figures.tables.batch_table import batch_numbers, batch_table
 from onegrad.figures.tables.curve_table import curve_table
@@ -96,9 +96,7 @@ GIANT_KINDS: dict[str, PanelKind[GiantPanel, RunResults]] = {
         timelapse_table, _drawn_by("timelapse_plot", "draw_timelapse"), numbers=timelapse_numbers
     ),
 }
-KINDS: LocalRegistry[PanelKind[Any, Any]] = LocalRegistry(
-    "panel kinds", {**SWEEP_KINDS, **GIANT_KINDS}
-)
+KINDS: Registry[PanelKind[Any, Any]] = Registry("panel kinds", {**SWEEP_KINDS, **GIANT_KINDS})
 
 
 def register_panel_kind(name: str, kind: PanelKind[P, R]) -> PanelKind[P, R]:

@@ -9,8 +9,8 @@ from typing import overload
 from onegrad.data.rows.labelled import is_here
 from onegrad.describe.checks import shown
 from onegrad.describe.exceptions import InvalidInput
+from onegrad.describe.registry import Registry
 from onegrad.figures.giant_study import GiantPanel, GiantStudy
-from onegrad.figures.local_registry import LocalRegistry
 from onegrad.figures.panel import Panel, Study
 from onegrad.figures.panel_kinds import KINDS
 from onegrad.figures.panels import giant, images, paper
@@ -19,10 +19,8 @@ AnyPanel = Panel | GiantPanel
 AnyStudy = Study | GiantStudy
 
 _BUILT_IN: tuple[AnyPanel, ...] = (*paper.PANELS, *images.PANELS, *giant.STEPS_PANELS)
-PANELS: LocalRegistry[AnyPanel] = LocalRegistry(
-    "panels", {panel.name: panel for panel in _BUILT_IN}
-)
-STUDIES: LocalRegistry[AnyStudy] = LocalRegistry(
+PANELS: Registry[AnyPanel] = Registry("panels", {panel.name: panel for panel in _BUILT_IN})
+STUDIES: Registry[AnyStudy] = Registry(
     "studies", {**paper.STUDIES, **images.STUDIES, **giant.STEPS_STUDIES}
 )
 

@@ -84,7 +84,7 @@ class Family:
         return forms if self.argument is None else [*forms, f"{name}:{self.argument}"]
 
 
-MODELS: Registry[Family] = Registry("models", {})
+MODELS: Registry[Family] = Registry("models", {}, home=__name__)
 
 
 def register_model(
