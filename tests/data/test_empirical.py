@@ -16,7 +16,7 @@ from onegrad import (
     run_sweep,
     simulate,
 )
-from onegrad.data.rows.labelled import labelled
+from onegrad.data.rows.reading import labelled
 from onegrad.training.instance import draw
 
 DIGITS = {"kind": "empirical", "file": "digits", "classes": "0+2+4+6+8,1+3+5+7+9"}

@@ -10,9 +10,8 @@ from tiny_studies import tiny_studies
 
 from conftest import onegrad_here
 from onegrad import InvalidInput
-from onegrad.data.rows import labelled
 from onegrad.data.rows.fashion_mnist import DataNotFound
-from onegrad.data.rows.labelled import is_here
+from onegrad.data.rows.reading import is_here
 from onegrad.describe.registry import snapshot
 from onegrad.figures.giant_study import GiantPanel, GiantStudy
 from onegrad.figures.panel import WIDTH, Panel, Study
@@ -151,7 +150,7 @@ def _nowhere(name):
 
 
 def test_panels_without_their_data_are_left_out_with_a_note(monkeypatch):
-    monkeypatch.setattr(labelled, "_named", _nowhere)
+    monkeypatch.setattr(reading, "_named", _nowhere)
     with pytest.warns(UserWarning, match="3a, 3b, 7a, 7b, 8a, 8b, R1, R2 are left out"):
         names = {panel.name for panel in chosen_panels([])}
     assert "digits" in names
@@ -170,7 +169,7 @@ def test_the_list_of_figures_names_every_panel():
 
 def test_the_list_of_figures_tells_what_a_panel_takes_and_what_it_lacks(monkeypatch):
     monkeypatch.setattr(PANELS, "entries", {name: PANELS.entries[name] for name in ("1a", "3a")})
-    monkeypatch.setattr(labelled, "_named", _nowhere)
+    monkeypatch.setattr(reading, "_named", _nowhere)
     done = onegrad_here("figures")
     assert "│ 39 x 20 " in done.stdout
     assert "│ needs fashion-mnist " in done.stdout

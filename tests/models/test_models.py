@@ -9,7 +9,7 @@ from conftest import small
 from onegrad import InvalidInput, Problem, simulate
 from onegrad.models.laws import preactivation_laws
 from onegrad.models.resolve import parse_model, resolve_models
-from onegrad.moments.exact import exact_test_mse
+from onegrad.moments.exact_errors import exact_test_mse
 from onegrad.training.instance import draw
 from onegrad.training.reuse import first_layers
 from onegrad.verbs.trial import run_trial

@@ -10,7 +10,7 @@ from conftest import small
 from onegrad.models.laws import preactivation_laws
 from onegrad.models.resolve import resolve_models
 from onegrad.moments import pairs
-from onegrad.moments.exact import exact_test_mse
+from onegrad.moments.exact_errors import exact_test_mse
 from onegrad.training.streams import Streams
 from onegrad.verbs.evaluation import measure_errors, sampled_errors
 from onegrad.verbs.trial import fit_models, run_trial

@@ -20,7 +20,7 @@ from onegrad import (
 )
 from onegrad.models.resolve import resolve_models
 from onegrad.moments.dense import population_moments
-from onegrad.moments.exact import exact_test_mse
+from onegrad.moments.exact_errors import exact_test_mse
 from onegrad.theory.reduced_moments import ReducedMoments, Tridiagonal
 from onegrad.theory.ridge import effective_ridge, ridge_errors
 from onegrad.theory.spike_grid import half_range_rule

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Sequence
 from typing import overload
 
-from onegrad.data.rows.labelled import is_here
+from onegrad.data.rows.reading import is_here
 from onegrad.describe.checks import shown
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.registry import Registry

@@ -25,7 +25,7 @@ from onegrad.data.mixture import Mixture
 from onegrad.describe.arrays import Floats, Normals
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.machine.rates import Stage
-from onegrad.models.conditioning import extended_basis, leading_direction
+from onegrad.models.conditioned_directions import extended_basis, leading_direction
 from onegrad.models.laws import Law
 from onegrad.models.model import MODELS, Family, Model
 from onegrad.models.network import NetworkMap

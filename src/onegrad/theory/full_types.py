@@ -26,7 +26,7 @@ from onegrad.data.mixture import Gaussian, Mixture
 from onegrad.data.teacher import Teacher
 from onegrad.describe.arrays import Floats
 from onegrad.describe.exceptions import InvalidInput, NotConverged
-from onegrad.models.conditioning import extended_basis, leading_direction
+from onegrad.models.conditioned_directions import extended_basis, leading_direction
 from onegrad.models.feature_map import FeatureMap
 from onegrad.models.laws import Law
 from onegrad.theory.ridge import RidgeErrors

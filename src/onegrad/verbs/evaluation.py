@@ -7,7 +7,7 @@ from scipy.special import ndtr
 
 from onegrad.describe.arrays import Floats
 from onegrad.models.feature_map import FeatureMap
-from onegrad.moments.exact import exact_test_mse
+from onegrad.moments.exact_errors import exact_test_mse
 from onegrad.training.instance import Instance
 from onegrad.training.readout import Readout
 

@@ -11,14 +11,6 @@ from pydantic import Field, PlainValidator, model_validator
 
 from onegrad.data.counts import exact_counts
 from onegrad.data.rows.fitting import CANDIDATES
-from onegrad.data.rows.labelled import (
-    LABEL_COLUMN,
-    NAMED,
-    Labelled,
-    class_name,
-    labelled,
-    read_labelled,
-)
 from onegrad.data.rows.preparation import (
     Centring,
     EmpiricalPopulation,
@@ -27,6 +19,14 @@ from onegrad.data.rows.preparation import (
     of_arrays,
     prepare,
     split,
+)
+from onegrad.data.rows.reading import (
+    LABEL_COLUMN,
+    NAMED,
+    Labelled,
+    class_name,
+    labelled,
+    read_labelled,
 )
 from onegrad.data.source import SOURCES, Source
 from onegrad.describe.arrays import Array

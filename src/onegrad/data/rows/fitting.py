@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from onegrad.data.mixture import Gaussian
 from onegrad.data.mixture_source import Component, MixtureSource
-from onegrad.data.rows.labelled import labelled
+from onegrad.data.rows.reading import labelled
 from onegrad.describe.arrays import Array, Floats
 from onegrad.describe.checks import whole_number
 from onegrad.describe.exceptions import InvalidInput

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from onegrad.data.counts import exact_counts, granules
 from onegrad.data.mixture import Gaussian, Mixture
 from onegrad.data.rows.fitting import fit_gaussians
-from onegrad.data.rows.labelled import NAMED, Labelled, read_labelled
+from onegrad.data.rows.reading import NAMED, Labelled, read_labelled
 from onegrad.describe.arrays import Array, Floats, Normals
 from onegrad.describe.exceptions import InvalidInput
 
