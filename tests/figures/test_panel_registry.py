@@ -10,6 +10,7 @@ from tiny_studies import tiny_studies
 
 from conftest import onegrad_here
 from onegrad import InvalidInput
+from onegrad.data.rows import reading
 from onegrad.data.rows.fashion_mnist import DataNotFound
 from onegrad.data.rows.reading import is_here
 from onegrad.describe.registry import snapshot

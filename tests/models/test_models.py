@@ -7,6 +7,7 @@ import pytest
 
 from conftest import small
 from onegrad import InvalidInput, Problem, simulate
+from onegrad.models.feature_map import Points
 from onegrad.models.laws import preactivation_laws
 from onegrad.models.resolve import parse_model, resolve_models
 from onegrad.moments.exact_errors import exact_test_mse
@@ -102,7 +103,7 @@ def test_conditional_features_have_the_moments_that_the_exact_error_assumes():
     for (component, rows), law in zip(train.components(), laws, strict=True):
         inputs = train.inputs[rows]
         basis = feature_map.basis(component)
-        phi = feature_map.features(inputs @ first.T, inputs @ basis, component, rng)
+        phi = feature_map.features(Points(component, inputs @ first.T, inputs @ basis), rng)
         expected = conditional_pairs(feature_map, law, first, basis)
         np.fill_diagonal(expected, feature_map.second_moment(law))
         products = phi.T @ phi / len(phi)

@@ -10,6 +10,7 @@ from conftest import small
 from onegrad import register_model
 from onegrad.calculus import functions
 from onegrad.calculus.polynomials import orthonormal_hermite
+from onegrad.models.feature_map import Points
 from onegrad.models.laws import preactivation_laws
 from onegrad.models.model import MODELS, Model
 from onegrad.models.network import NetworkMap
@@ -76,7 +77,8 @@ def test_features_have_one_row_per_sample_and_follow_the_generator(model, traine
     feature_map, first = prepared(model, trained_instance)
     u, coordinates = draws(feature_map, trained_instance[0], first, 0, 30)
     phi, again = (
-        feature_map.features(u.copy(), coordinates, 0, np.random.default_rng(1)) for _ in range(2)
+        feature_map.features(Points(0, u.copy(), coordinates), np.random.default_rng(1))
+        for _ in range(2)
     )
     assert phi.shape == (30, WIDTH)
     assert np.all(np.isfinite(phi))
@@ -88,11 +90,11 @@ def test_predictions_are_the_mean_over_the_noise_with_the_stated_variance(model,
     feature_map, first = prepared(model, trained_instance)
     u, coordinates = draws(feature_map, trained_instance[0], first, 0, POINTS)
     weights = np.random.default_rng(2).standard_normal((WIDTH, 2))
-    mean, variance = feature_map.predictions(u, coordinates, 0, weights)
+    mean, variance = feature_map.predictions(Points(0, u, coordinates), weights)
     assert mean.shape == variance.shape == (POINTS, 2)
     many = None if coordinates is None else np.repeat(coordinates, REPEATS, axis=0)
     rng = np.random.default_rng(3)
-    phi = feature_map.features(np.repeat(u, REPEATS, axis=0), many, 0, rng)
+    phi = feature_map.features(Points(0, np.repeat(u, REPEATS, axis=0), many), rng)
     predicted = (phi @ weights / np.sqrt(WIDTH)).reshape(POINTS, REPEATS, 2)
     rounding = 1e-12 * (1 + np.abs(mean))
     error = LIMIT * np.sqrt(variance / REPEATS) + rounding
@@ -111,7 +113,7 @@ def test_coefficients_and_second_moments_are_those_of_sampled_features(model, tr
     for law in preactivation_laws(instance.mixture, instance.teacher, first):
         u, coordinates = draws(feature_map, instance, first, law.component, SAMPLES)
         rng = np.random.default_rng(4)
-        phi = feature_map.features(u.copy(), coordinates, law.component, rng)
+        phi = feature_map.features(Points(law.component, u.copy(), coordinates), rng)
         order = 2 if coordinates is None else 1
         hermite = orthonormal_hermite((u - law.means) / law.deviations, order)
         sampled = [*(phi * hermite), phi**2]

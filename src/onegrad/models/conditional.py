@@ -26,6 +26,7 @@ from onegrad.describe.arrays import Floats, Normals
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.machine.rates import Stage
 from onegrad.models.conditioned_directions import extended_basis, leading_direction
+from onegrad.models.feature_map import Points
 from onegrad.models.laws import Law
 from onegrad.models.model import MODELS, Family, Model
 from onegrad.models.network import NetworkMap
@@ -59,34 +60,23 @@ class ConditionalMap:
         """S_c, the spikes of the component and the step's leading direction."""
         return self.conditioned[component].basis
 
-    def features(
-        self,
-        preactivations: Floats,
-        coordinates: Floats | None,
-        component: int,
-        rng: Normals,
-    ) -> Floats:
+    def features(self, points: Points, rng: Normals) -> Floats:
         """Return φ̂ with fresh g_1, g_2 for every sample, in blocks of GRANULE rows."""
-        assert coordinates is not None
-        root = self.conditioned[component].root
-        out = np.empty(preactivations.shape)
+        root = self.conditioned[points.component].root
+        out = np.empty(points.preactivations.shape)
         for start in range(0, len(out), GRANULE):
             rows = slice(start, start + GRANULE)
-            mean, quadratic, spread = self._parts(
-                preactivations[rows], coordinates[rows], component
-            )
+            mean, quadratic, spread = self._parts(points, rows)
             quadratic *= rng.standard_normal(mean.shape) @ root.T
             spread *= rng.standard_normal(mean.shape)
             out[rows] = mean + quadratic + spread
         return out
 
-    def predictions(
-        self, preactivations: Floats, coordinates: Floats | None, component: int, weights: Floats
-    ) -> tuple[Floats, Floats]:
+    def predictions(self, points: Points, weights: Floats) -> tuple[Floats, Floats]:
         """Return ŷ averaged over g_1, g_2 and its variance ‖L_2ᵀ(ŵ a_2/√2)‖² + Σ ŵ² spread²."""
         k = len(weights)
-        mean, quadratic, spread = self._parts(preactivations, coordinates, component)
-        root = self.conditioned[component].root
+        mean, quadratic, spread = self._parts(points, slice(None))
+        root = self.conditioned[points.component].root
         variance = spread**2 @ weights**2
         for column in range(weights.shape[1]):
             variance[:, column] += np.sum(((quadratic * weights[:, column]) @ root) ** 2, axis=1)
@@ -100,17 +90,15 @@ class ConditionalMap:
         """Return the network's, which φ̂ matches exactly."""
         return self.network.second_moment(law)
 
-    def _parts(
-        self, preactivations: Floats, coordinates: Floats | None, component: int
-    ) -> tuple[Floats, Floats, Floats]:
-        """Return a_0 + (a_1/s)F̂z⊥, a_2/√2 and the deviation of the rest."""
-        assert coordinates is not None
-        c = self.conditioned[component]
-        local_mean = coordinates @ c.projected.T + c.offset
+    def _parts(self, points: Points, rows: slice) -> tuple[Floats, Floats, Floats]:
+        """Return a_0 + (a_1/s)F̂z⊥, a_2/√2 and the deviation of the rest, for some of the points."""
+        assert points.coordinates is not None
+        c = self.conditioned[points.component]
+        local_mean = points.coordinates[rows] @ c.projected.T + c.offset
         (a0, a1, a2), moment = c.local(local_mean)  # a2 is divided by √2! already
         spread = np.sqrt(np.maximum(moment - a0**2 - a1**2 - a2**2, 0.0))
         linear = a1 / c.local.deviations
-        linear *= preactivations - local_mean
+        linear *= points.preactivations[rows] - local_mean
         return a0 + linear, a2, spread
 
 

@@ -2,11 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol
 
 from onegrad.calculus.function import Function
 from onegrad.describe.arrays import Floats, Normals
 from onegrad.models.laws import Law
+
+
+@dataclass(frozen=True)
+class Points:
+    """Points of one component as a feature map sees them: F̂x, and S_cᵀx where it asks for it."""
+
+    component: int
+    preactivations: Floats
+    coordinates: Floats | None = None
+
+    @classmethod
+    def of(
+        cls, feature_map: FeatureMap, component: int, inputs: Floats, preactivations: Floats
+    ) -> Points:
+        """Return the points of these inputs with the coordinates that the map asks for."""
+        basis = feature_map.basis(component)
+        return cls(component, preactivations, None if basis is None else inputs @ basis)
 
 
 class FeatureMap(Protocol):
@@ -27,18 +45,10 @@ class FeatureMap(Protocol):
     def basis(self, component: int) -> Floats | None:
         """Orthonormal S_c (n × d) whose coordinates S_cᵀx the model needs; None for none."""
 
-    def features(
-        self,
-        preactivations: Floats,
-        coordinates: Floats | None,
-        component: int,
-        rng: Normals,
-    ) -> Floats:
+    def features(self, points: Points, rng: Normals) -> Floats:
         """Return features with their noise, for training."""
 
-    def predictions(
-        self, preactivations: Floats, coordinates: Floats | None, component: int, weights: Floats
-    ) -> tuple[Floats, Floats]:
+    def predictions(self, points: Points, weights: Floats) -> tuple[Floats, Floats]:
         """Return ŷ averaged over the noise and its variance, each (rows × penalties)."""
 
     def coefficients(self, law: Law, order: int) -> Floats:

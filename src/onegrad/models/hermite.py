@@ -13,6 +13,7 @@ from onegrad.calculus.polynomials import polynomial_coefficients
 from onegrad.describe.arrays import Floats, Normals
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.machine.rates import Stage
+from onegrad.models.feature_map import Points
 from onegrad.models.laws import Law
 from onegrad.models.model import MODELS, Family, Model, Request
 from onegrad.problem.problem import Problem
@@ -41,25 +42,17 @@ class HermiteMap:
         """No spike coordinates are needed."""
         return None
 
-    def features(
-        self,
-        preactivations: Floats,
-        coordinates: Floats | None,
-        component: int,
-        rng: Normals,
-    ) -> Floats:
+    def features(self, points: Points, rng: Normals) -> Floats:
         """Return the polynomial of u plus h* z."""
-        values = self.expansion(preactivations)
+        values = self.expansion(points.preactivations)
         noise = rng.standard_normal(values.shape).astype(values.dtype, copy=False)
         values += noise * values.dtype.type(np.sqrt(self.noise_variance))
         return values
 
-    def predictions(
-        self, preactivations: Floats, coordinates: Floats | None, component: int, weights: Floats
-    ) -> tuple[Floats, Floats]:
+    def predictions(self, points: Points, weights: Floats) -> tuple[Floats, Floats]:
         """Return the polynomial's prediction; the noise adds variance h*²‖ŵ‖²/k."""
         k = len(weights)
-        mean = self.expansion(preactivations) @ weights / np.sqrt(k)
+        mean = self.expansion(points.preactivations) @ weights / np.sqrt(k)
         variance = self.noise_variance / k * np.sum(weights**2, axis=0)
         return mean, np.broadcast_to(variance, mean.shape)
 

@@ -11,6 +11,7 @@ from onegrad.calculus import functions
 from onegrad.calculus.expectations import hermite_coefficients, second_moment
 from onegrad.calculus.function import Function
 from onegrad.describe.arrays import Floats, Normals
+from onegrad.models.feature_map import Points
 from onegrad.models.laws import Law
 from onegrad.models.model import MODELS, Family, Model
 from onegrad.training.instance import Instance
@@ -34,21 +35,13 @@ class NetworkMap:
         """No spike coordinates are needed."""
         return None
 
-    def features(
-        self,
-        preactivations: Floats,
-        coordinates: Floats | None,
-        component: int,
-        rng: Normals,
-    ) -> Floats:
+    def features(self, points: Points, rng: Normals) -> Floats:
         """Return σ(u)."""
-        return self.activation(preactivations)
+        return self.activation(points.preactivations)
 
-    def predictions(
-        self, preactivations: Floats, coordinates: Floats | None, component: int, weights: Floats
-    ) -> tuple[Floats, Floats]:
+    def predictions(self, points: Points, weights: Floats) -> tuple[Floats, Floats]:
         """Return σ(u)ŵ/√k, variance 0."""
-        mean = self.activation(preactivations) @ weights / np.sqrt(len(weights))
+        mean = self.activation(points.preactivations) @ weights / np.sqrt(len(weights))
         return mean, np.zeros_like(mean)
 
     def coefficients(self, law: Law, order: int) -> Floats:

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from onegrad.describe.arrays import Floats
-from onegrad.models.feature_map import FeatureMap
+from onegrad.models.feature_map import FeatureMap, Points
 from onegrad.moments.exact_errors import exact_test_mse
 from onegrad.training.instance import Instance
 from onegrad.training.readout import Readout
@@ -53,11 +53,8 @@ def sampled_errors(
         component, _ = next(batch.components())
         preactivations = batch.inputs @ first_layer.T
         for key, feature_map in maps.items():
-            basis = feature_map.basis(component)
-            coordinates = None if basis is None else batch.inputs @ basis
-            mean, variance = feature_map.predictions(
-                preactivations, coordinates, component, fits[key].weights
-            )
+            points = Points.of(feature_map, component, batch.inputs, preactivations)
+            mean, variance = feature_map.predictions(points, fits[key].weights)
             error = batch.labels[:, None] - mean
             sums[key]["test_mse"] += np.sum(error**2 + variance, axis=0)
             if instance.problem.binary:

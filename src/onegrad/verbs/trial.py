@@ -8,7 +8,7 @@ import numpy as np
 
 from onegrad.describe.arrays import Floats, Normals
 from onegrad.describe.exceptions import require_finite
-from onegrad.models.feature_map import FeatureMap
+from onegrad.models.feature_map import FeatureMap, Points
 from onegrad.models.model import Model
 from onegrad.problem.problem import Problem
 from onegrad.training.instance import Batch, Instance, draw
@@ -68,14 +68,12 @@ def features(feature_map: FeatureMap, batch: Batch, preactivations: Floats, rng:
     """Return the features of a batch, component by component where the model tells them apart."""
     blocks = list(batch.components())
     if feature_map.basis(blocks[0][0]) is None:
-        return feature_map.features(preactivations, None, blocks[0][0], rng)
-    parts = []
-    for component, rows in blocks:
-        basis = feature_map.basis(component)
-        assert basis is not None
-        coordinates = batch.inputs[rows] @ basis
-        parts.append(feature_map.features(preactivations[rows], coordinates, component, rng))
-    return np.concatenate(parts)
+        return feature_map.features(Points(blocks[0][0], preactivations), rng)
+    parts = [
+        Points.of(feature_map, component, batch.inputs[rows], preactivations[rows])
+        for component, rows in blocks
+    ]
+    return np.concatenate([feature_map.features(points, rng) for points in parts])
 
 
 def fit_models(
