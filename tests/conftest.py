@@ -91,3 +91,21 @@ def rows(rng):
     x = rng.standard_normal((400, 10)) * np.where(y == 3, 1.0, 2.0)[:, None]
     x[:, 0] *= 3
     return x + np.where(y == 3, 1.0, -2.0)[:, None], y
+
+
+@pytest.fixture
+def tiny():
+    """Put small studies in place of those of all panels."""
+    from tiny_studies import tiny_studies  # beside the tests of figures
+
+    with tiny_studies():
+        yield
+
+
+@pytest.fixture
+def unarranged():
+    """Draw pictures without arranging them, which takes most of their time."""
+    from tiny_studies import unarranged_pictures
+
+    with unarranged_pictures():
+        yield

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tiny_studies import tables_of, tiny_studies, unarranged_pictures
+from tiny_studies import tables_of, tiny_studies
 
 from onegrad import InvalidInput, StepsProblem, take_steps
 from onegrad.describe.registry import Entry
@@ -15,18 +15,6 @@ from onegrad.figures.giant_runs import GiantPlan, run_giant
 from onegrad.figures.panel_registry import STUDIES
 from onegrad.figures.reproduction import panel_rows, plan_reproduction, reproduce
 from onegrad.steps import saved
-
-
-@pytest.fixture
-def tiny():
-    with tiny_studies():
-        yield
-
-
-@pytest.fixture
-def unarranged():
-    with unarranged_pictures():
-        yield
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from tiny_studies import tables_of, tiny_studies, unarranged_pictures
+from tiny_studies import tables_of
 
 from conftest import onegrad_here
 from onegrad import InvalidInput
@@ -13,18 +13,6 @@ from onegrad.figures.reproduction import plan_reproduction, reproduce
 
 # Ten samples in 784 dimensions make neurons almost parallel.
 parallel = pytest.mark.filterwarnings("ignore:exact moments")
-
-
-@pytest.fixture
-def tiny():
-    with tiny_studies():
-        yield
-
-
-@pytest.fixture
-def unarranged():
-    with unarranged_pictures():
-        yield
 
 
 def test_all_panels_are_planned_and_what_they_share_once(tiny, tmp_path):

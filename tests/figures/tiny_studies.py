@@ -1,6 +1,5 @@
 """Every study made small, so that panels are computed in a moment, and tables without pictures."""
 
-import functools
 from contextlib import contextmanager
 from dataclasses import replace
 from types import SimpleNamespace
@@ -15,8 +14,6 @@ from onegrad.figures.panel_kinds import KINDS
 from onegrad.figures.panel_registry import STUDIES
 from onegrad.figures.plots import saving
 from onegrad.figures.reproduction import panel_rows, plan_reproduction
-from onegrad.machine.rates import measure_rates
-from onegrad.running import plan
 
 AXES = {
     "network.width_ratio": [0.5, 1.0],
@@ -35,14 +32,10 @@ AXES = {
 GIANT_AXES = {"batch_exponent": (1.3, 2.0), "step_size.exponent": (0.0, 0.36)}
 
 
-rates = functools.cache(measure_rates)
-
-
 @contextmanager
 def tiny_studies():
-    """Put small studies in place of all, small pictures, and measure the machine once."""
+    """Put small studies in place of all, and small pictures."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plan, "measure_rates", rates)
         entries = {name: Entry(name, tiny_study(STUDIES[name])) for name in STUDIES}
         patch.setattr(STUDIES, "entries", entries)
         patch.setattr(saving, "DPI", 40)

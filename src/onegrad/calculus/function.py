@@ -45,12 +45,16 @@ class Function:
 
     def slope(self, points: Floats) -> Floats:
         """Return σ'(points)."""
+        return self.required_derivative()(points)
+
+    def required_derivative(self) -> Map:
+        """Return σ'; raise InvalidInput where there is none."""
         if self.derivative is None:
             raise InvalidInput(
                 f"activation={shown(self.name)}: has no derivative, it can be a link only; "
                 "register it with one"
             )
-        return self.derivative(points)
+        return self.derivative
 
     def value_and_derivative(self, points: Floats) -> tuple[Floats, Floats]:
         """Return σ(points) and σ'(points)."""

@@ -53,11 +53,7 @@ def get(text: str, *, field: str = "activation") -> Function:
 def get_activation(text: str) -> Function:
     """Return a function that has a derivative."""
     function = get(text, field="activation")
-    if function.derivative is None:
-        raise InvalidInput(
-            f"activation={shown(text)}: has no derivative, it can be a link only; register it "
-            "with one"
-        )
+    function.required_derivative()
     return function
 
 
