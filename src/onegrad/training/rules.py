@@ -1,0 +1,246 @@
+"""Update rules of the first layer: the direction D of a step F ← F + ηD, by name or your own.
+
+G is the descent direction of one batch (minus the gradient, k × n, see `step.py`), X̃ its inputs
+(N × n). `get_rule("polar")` is one of onegrad's (`directions.py` has their formulas),
+`register_rule` adds one of your own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from onegrad.describe.arrays import Floats
+from onegrad.describe.checks import shown
+from onegrad.describe.exceptions import InvalidInput
+from onegrad.describe.registry import Registry, mark_of_source
+from onegrad.machine.rates import Stage
+from onegrad.training.directions import (
+    FIELD,
+    Gradient,
+    Inputs,
+    Polar,
+    Sign,
+    Whitened,
+    number_text,
+)
+
+DAMPING = "0.1"  # of `whitened` alone
+
+
+class Rule(Protocol):
+    """What turns G into D; both are k × n."""
+
+    @property
+    def needs_inputs(self) -> bool:
+        """Whether the inputs X̃ are read."""
+
+    def direction(self, gradient: Floats, inputs: Inputs) -> Floats:
+        """Return D; G is not to be written to, and may be returned itself."""
+
+    def stages(self, width: int, dimension: int, samples: int) -> list[Stage]:
+        """Return what D costs beyond G, for k = width, n = dimension and N = samples."""
+
+
+def _as_written(argument: str | None) -> str | None:
+    return argument
+
+
+def _damping_text(argument: str | None) -> str:
+    """Return the text of a damping that is a number above 0."""
+    try:
+        damping = float(DAMPING if argument is None else argument)
+    except ValueError:
+        damping = np.nan
+    if not (np.isfinite(damping) and damping > 0):
+        raise ValueError("DAMPING must be a finite number greater than 0")
+    return number_text(damping)
+
+
+def _whitened(damping: str) -> Whitened:
+    return Whitened(float(damping))
+
+
+@dataclass(frozen=True)
+class RuleFamily:
+    """Rules of one name: `make` is given the text after the colon, nothing where there is none.
+
+    `argument` is the word for it in lists of names, None where there is nothing to give; `spell`
+    returns the one text of equal arguments, with the default written out.
+    """
+
+    make: Callable[..., Rule]
+    argument: str | None = None
+    spell: Callable[[str | None], str | None] = _as_written
+
+    def names(self, name: str) -> list[str]:
+        """Return how rules of this family are asked for."""
+        return [name] if self.argument is None else [name, f"{name}:{self.argument}"]
+
+
+RULES: Registry[RuleFamily] = Registry(
+    "update rules",
+    {
+        "gradient": RuleFamily(Gradient),
+        "sign": RuleFamily(Sign),
+        "polar": RuleFamily(Polar),
+        "whitened": RuleFamily(_whitened, "DAMPING", _damping_text),
+    },
+    home=__name__,
+)
+
+
+@dataclass(frozen=True)
+class FunctionRule:
+    """A user's function of G and the inputs."""
+
+    function: Callable[[Floats, Inputs], Floats]
+    needs_inputs = True  # it may read them
+
+    def direction(self, gradient: Floats, inputs: Inputs) -> Floats:
+        """Return what the function returns."""
+        return self.function(gradient, inputs)
+
+    def stages(self, width: int, dimension: int, samples: int) -> list[Stage]:
+        """Return no stage: what the function costs is not known."""
+        return []
+
+
+@dataclass(frozen=True)
+class NamedRule:
+    """A rule under its canonical name, whose G and D are checked: finite, k × n, one precision."""
+
+    name: str
+    rule: Rule
+
+    @property
+    def needs_inputs(self) -> bool:
+        """Whether the inputs X̃ are read."""
+        return self.rule.needs_inputs
+
+    def direction(self, gradient: Floats, inputs: Inputs) -> Floats:
+        """Return D in the gradient's precision."""
+        if not _is_finite(gradient):
+            raise self._refusal(
+                "the gradient is not finite; lower the learning rate, or bring spread, levels, "
+                "means and labels nearer to 1"
+            )
+        with np.errstate(over="ignore", invalid="ignore"):  # what it would spoil is checked
+            given = self.rule.direction(gradient, inputs)
+            if given is gradient:
+                return gradient
+            returned = np.asarray(given)
+            if returned.shape != gradient.shape or returned.dtype.kind not in "iuf":
+                raise self._refusal(
+                    f"must return real numbers of shape {gradient.shape}, not {returned.dtype} of "
+                    f"shape {returned.shape}; correct the rule"
+                )
+            direction: Floats = returned.astype(gradient.dtype, copy=False)
+        if not _is_finite(direction):
+            raise self._refusal(
+                "its direction is not finite; choose another rule, or bring spread, levels, means "
+                "and labels nearer to 1"
+            )
+        return direction
+
+    def stages(self, width: int, dimension: int, samples: int) -> list[Stage]:
+        """Return what D costs beyond G."""
+        return self.rule.stages(width, dimension, samples)
+
+    def _refusal(self, said: str) -> InvalidInput:
+        return InvalidInput(f"{FIELD}={self.name!r}: {said}")
+
+
+def _is_finite(matrix: Floats) -> bool:
+    """Return whether all entries are finite, without an array of truth values."""
+    return bool(np.isfinite(np.max(matrix)) and np.isfinite(np.min(matrix)))
+
+
+def get_rule(text: str, *, field: str = FIELD) -> NamedRule:
+    """Return the rule of a text, `name` or `name:argument`; `field` is what an error calls it."""
+    name, argument = _split(text, field)
+    family = RULES[name]
+    try:
+        spelled = family.spell(argument)
+        rule = family.make() if spelled is None else family.make(spelled)
+    except InvalidInput:
+        raise
+    except (TypeError, ValueError) as error:
+        reason = " ".join(str(error).split())
+        remedy = f"write {' or '.join(family.names(name))}"
+        raise InvalidInput(f"{field}={text!r}: {reason}; {remedy}") from error
+    return NamedRule(name if spelled is None else f"{name}:{spelled}", rule)
+
+
+def rule_name(text: str, *, field: str = "rule") -> str:
+    """Return the one text of a rule, as `whitened:0.1` for `whitened`; for validators of fields."""
+    return get_rule(text, field=field).name
+
+
+def rule_names() -> list[str]:
+    """Return how rules are asked for."""
+    return [form for name in RULES for form in RULES[name].names(name)]
+
+
+def rule_mark(text: str) -> str | None:
+    """Return what a user's rule is known by in keys of rows; None for what comes with onegrad."""
+    return RULES.mark(_split(text, FIELD)[0])
+
+
+def _split(text: object, field: str) -> tuple[str, str | None]:
+    """Return the known name and the argument of a text."""
+    if not isinstance(text, str):
+        raise InvalidInput(f"{field}={shown(text)}: must be the name of a rule; correct it")
+    family, colon, argument = (part.strip() for part in text.partition(":"))
+    name = family if family in RULES else family.lower()
+    if name not in RULES or (colon and RULES[name].argument is None):
+        raise RULES.unknown(text, field=field, known=rule_names())
+    return name, argument if colon else None
+
+
+def register_rule(name: str, make: Callable[..., Any], *, argument: str | None = None) -> None:
+    """Make a rule known under `name`: a function of G and the inputs, or a class that is a `Rule`.
+
+    A class is made without arguments, or, where `argument` is the word for what may follow a colon
+    as in whitened:DAMPING, with that text.
+    """
+    if not callable(make):
+        raise InvalidInput(f"make={shown(make)}: must be a function or a class; pass one")
+    if not isinstance(make, type):
+        if argument is not None:
+            raise InvalidInput(
+                f"argument={argument!r}: a function has none; register a class, or leave it out"
+            )
+        family = RuleFamily(_FromFunction(make))
+    else:
+        missing = [m for m in ("needs_inputs", "direction", "stages") if not hasattr(make, m)]
+        if missing:
+            raise InvalidInput(f"make={shown(make)}: must have {', '.join(missing)}; add it")
+        family = RuleFamily(make, argument)
+    RULES.add(name, family, mark=mark_of_source(make))
+
+
+@dataclass(frozen=True)
+class _FromFunction:
+    """What makes the rule of a function; a value, so that it can be pickled."""
+
+    function: Callable[[Floats, Inputs], Floats]
+
+    def __call__(self) -> Rule:
+        return FunctionRule(self.function)
+
+
+def with_momentum(gradient: Floats, buffer: Floats | None, momentum: float) -> Floats:
+    """Return M_t = μ M_{t−1} + G_t; `buffer` is M_{t−1}, None before the first step (M_1 = G_1).
+
+    With μ = 0, and at the first step, it is G_t itself. M_t is the next step's buffer: it is not to
+    be written to.
+    """
+    if momentum == 0 or buffer is None:
+        return gradient
+    total: Floats = buffer * buffer.dtype.type(momentum)
+    total += gradient
+    return total
