@@ -21,7 +21,7 @@ import numpy as np
 
 import onegrad as og
 from onegrad import Problem, predict, simulate
-from onegrad.steps.staircase import first_direction, hermite_tensor, staircase
+from onegrad.data.staircase import first_direction, hermite_tensor, staircase
 
 ALL_MODELS = ["network", "hermite", "linear", "untrained", "conditional", "hermite:2"]
 FEW_MODELS = ["network", "hermite", "linear", "untrained"]

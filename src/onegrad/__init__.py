@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from onegrad.data.label_teacher import ClassLabels as ClassLabels
     from onegrad.data.mixture_source import Component as Component
     from onegrad.data.mixture_source import MixtureSource as MixtureSource
+    from onegrad.data.multi_index import MultiIndex as MultiIndex
     from onegrad.data.rows.empirical import EmpiricalData as EmpiricalData
     from onegrad.data.rows.empirical import MixtureFit as MixtureFit
     from onegrad.data.rows.fashion_mnist import load_fashion_mnist as load_fashion_mnist
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from onegrad.running.driver import run_sweep as run_sweep
     from onegrad.running.sweeps import Sweep as Sweep
     from onegrad.running.table import Results as Results
-    from onegrad.steps.multi_index import MultiIndex as MultiIndex
     from onegrad.steps.result import StepsResult as StepsResult
     from onegrad.steps.steps_problem import StepSize as StepSize
     from onegrad.steps.steps_problem import StepsProblem as StepsProblem
@@ -71,7 +71,7 @@ _HOMES = {
     "Results": "running.table",
     "StepsProblem": "steps.steps_problem",
     "StepSize": "steps.steps_problem",
-    "MultiIndex": "steps.multi_index",
+    "MultiIndex": "data.multi_index",
     "take_steps": "steps.take",
     "StepsResult": "steps.result",
     "fit_mixture": "data.rows.fitting",

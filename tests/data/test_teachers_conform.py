@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 from pydantic import Field
 
-from onegrad import ClassLabels, Component, MixtureSource, Problem, SingleIndex, register_teacher
+from onegrad import (
+    ClassLabels,
+    Component,
+    MixtureSource,
+    MultiIndex,
+    Problem,
+    SingleIndex,
+    register_teacher,
+)
 from onegrad.calculus import functions
 from onegrad.calculus.polynomials import orthonormal_hermite
 from onegrad.data.index_teacher import IndexTeacher
@@ -28,8 +36,16 @@ class FirstAxis(TeacherDescription):
         return IndexTeacher(direction, functions.get("z**2/2"), self.noise)
 
 
-EXAMPLES = {"index": SingleIndex(link="tanh", norm=1.0), "labels": ClassLabels()}
-EXAMPLES["first_axis"] = FirstAxis()
+SEVERAL = {"links": ["tanh", "relu(z - 0.5)"], "norm": 0.8}
+EXAMPLES = {
+    "index": SingleIndex(link="tanh", norm=1.0),
+    "labels": ClassLabels(),
+    "indices": MultiIndex(**SEVERAL),
+    "sum": MultiIndex(**SEVERAL, combine="sum", directions="spikes"),
+    "product": MultiIndex(**SEVERAL, combine="product"),
+    "staircase": MultiIndex(**SEVERAL, combine="staircase", directions="last_spikes"),
+    "first_axis": FirstAxis(),
+}
 
 
 @pytest.fixture(autouse=True)
@@ -60,10 +76,18 @@ def drawn(description, population):
 
 
 def labelled(teacher, population, component, seed=3):
-    """Return projections (rows × r) of one component's inputs, and their labels."""
+    """Return inputs of one component, and their labels."""
     noise = np.random.default_rng(seed).standard_normal((ROWS, N))
-    projections = population.components[component].colour(noise) @ teacher.directions
-    return projections, teacher.labels(projections, component, np.random.default_rng(seed + 1))
+    inputs = population.components[component].colour(noise)
+    projections = inputs @ teacher.directions
+    return inputs, teacher.labels(projections, component, np.random.default_rng(seed + 1))
+
+
+def low_degrees(teacher, gaussian):
+    """Return E[y H_l]/√l! where there is at most one direction, else E[y] alone."""
+    if teacher.directions.shape[1] > 1:
+        return teacher.linear_part(gaussian)[:1]
+    return teacher.coefficients(gaussian, ORDER)
 
 
 def test_every_kind_has_an_example():
@@ -74,29 +98,31 @@ def test_a_drawn_teacher_follows_its_generator_and_reads_its_directions(descript
     teacher, again = drawn(description, population), drawn(description, population)
     assert teacher.directions.shape[0] == N
     assert np.array_equal(teacher.directions, again.directions)
-    projections, labels = labelled(teacher, population, 0)
-    assert projections.shape == (ROWS, teacher.directions.shape[1])
+    _, labels = labelled(teacher, population, 0)
     assert labels.shape == (ROWS,)
     assert np.all(np.isfinite(labels))
 
 
 @pytest.mark.parametrize("noise", [0.0, NOISE])
 def test_moments_are_those_of_sampled_labels(description, population, noise):
-    """E y² and E[y H_l(v)]/√l! of the standardised projection v, per component."""
+    """E y², E[y H_l(v)]/√l! of the standardised projection v, and Cov(y, cᵀx), per component."""
     teacher = drawn(description.replace(noise=noise), population)
     worst = []
     for component, gaussian in enumerate(population.components):
-        projections, labels = labelled(teacher, population, component)
+        inputs, labels = labelled(teacher, population, component)
         assert teacher.has_finite_power(gaussian)
-        values = [labels**2]
-        expected = [teacher.second_moment(gaussian)]
-        if teacher.directions.shape[1]:
-            mean = 0.0 if gaussian.mean is None else float(teacher.directions[:, 0] @ gaussian.mean)
-            v = (projections[:, 0] - mean) / np.sqrt(teacher.projected_variance(gaussian))
-            values += list(labels * orthonormal_hermite(v, ORDER))
-        else:
-            values.append(labels)
-        expected += list(teacher.coefficients(gaussian, ORDER)[: len(values) - 1])
+        centred = inputs if gaussian.mean is None else inputs - gaussian.mean
+        one = teacher.directions.shape[1] == 1
+        deviation = np.sqrt(teacher.projected_variance(gaussian)) if one else 1.0
+        v = centred @ (teacher.directions[:, 0] if one else np.zeros(N)) / deviation
+        values = [labels**2, *(labels * orthonormal_hermite(v, ORDER if one else 0))]
+        expected = [teacher.second_moment(gaussian), *low_degrees(teacher, gaussian)]
+        mean, slope = teacher.linear_part(gaussian)
+        assert mean == pytest.approx(expected[1], abs=1e-12)
+        for c in (np.eye(N)[0], teacher.directions.sum(axis=1)):
+            values.append(labels * (centred @ c))
+            expected.append(c @ gaussian.covariance_times(teacher.directions) @ slope)
+        del expected[2 + (ORDER if one else 0) : -2]  # class labels have no degree above 0
         for value, expectation in zip(values, expected, strict=True):
             error = LIMIT * value.std() / np.sqrt(ROWS) + 1e-12
             assert abs(value.mean() - expectation) < error
@@ -114,7 +140,7 @@ def test_label_noise_adds_its_variance_and_nothing_else(description, population)
     gaussian = population.components[0]
     added = noisy.second_moment(gaussian) - clean.second_moment(gaussian)
     assert added == pytest.approx(NOISE**2)
-    assert noisy.coefficients(gaussian, ORDER) == pytest.approx(clean.coefficients(gaussian, ORDER))
+    assert low_degrees(noisy, gaussian) == pytest.approx(low_degrees(clean, gaussian))
     difference = labelled(noisy, population, 0)[1] - labelled(clean, population, 0)[1]
     assert abs(difference.mean()) < LIMIT * NOISE / np.sqrt(ROWS)
     assert difference.var() == pytest.approx(NOISE**2, rel=LIMIT * np.sqrt(2 / ROWS))
@@ -124,8 +150,8 @@ def test_label_noise_adds_its_variance_and_nothing_else(description, population)
 def test_moments_at_a_projection_are_those_of_the_component(description, population):
     teacher = drawn(description.replace(noise=NOISE), population)
     gaussian = population.components[1]
-    if not teacher.directions.shape[1]:
-        with pytest.raises(NotImplementedError, match="no projections"):
+    if teacher.directions.shape[1] != 1:
+        with pytest.raises(NotImplementedError, match="projection"):
             teacher.coefficients_at(np.zeros(1), np.ones(1), 1)
         return
     deviation = np.sqrt([teacher.projected_variance(gaussian)])

@@ -14,7 +14,7 @@ import numpy as np
 from onegrad.calculus.closed_forms import normal_density
 from onegrad.calculus.function import REACH, Function
 from onegrad.calculus.interpolation import interpolate
-from onegrad.calculus.polynomials import orthonormal_hermite
+from onegrad.calculus.polynomials import gauss_legendre, orthonormal_hermite
 from onegrad.describe.arrays import Floats
 
 STEP = 0.05
@@ -85,9 +85,9 @@ def _quadrature(activation: Function, m: Floats, s: Floats, order: int, *, squar
         wide = float(s[part].max()) > WIDE
         edges = tuple(sorted({*activation.kinks, *(WIDE_EDGES if wide else ())}))
         if edges:
-            nodes, weights = _split_rule(m[part], s[part], edges)
+            nodes, weights = split_rule(m[part], s[part], edges)
         else:
-            nodes, weights = _trapezoid_rule(s[part])
+            nodes, weights = trapezoid_rule(s[part])
         values = np.asarray(activation(m[part, None] + s[part, None] * nodes), dtype=float)
         if squared:
             values = values * values
@@ -100,21 +100,23 @@ def _quadrature(activation: Function, m: Floats, s: Floats, order: int, *, squar
     return out
 
 
-def _trapezoid_rule(deviations: Floats) -> tuple[Floats, Floats]:
-    step = min(STEP, 0.4 / float(np.max(deviations, initial=0.0) or 1.0))
+def trapezoid_rule(deviations: Floats, *, largest_step: float = STEP) -> tuple[Floats, Floats]:
+    """Return nodes and weights of the trapezoid rule for z ~ N(0, 1), one rule for all."""
+    step = min(largest_step, 0.4 / float(np.max(deviations, initial=0.0) or 1.0))
     half = int(np.ceil(REACH / step))
     nodes = step * np.arange(-half, half + 1)
     return nodes, step * normal_density(nodes)
 
 
-def _split_rule(
-    means: Floats, deviations: Floats, kinks: tuple[float, ...]
+def split_rule(
+    means: Floats, deviations: Floats, kinks: tuple[float, ...], *, count: int = PANEL_NODES
 ) -> tuple[Floats, Floats]:
+    """Return nodes and weights for z ~ N(0, 1) in panels that end where m + s z meets a kink."""
     edges = [np.full_like(means, -REACH)]
     for kink in sorted(kinks):
         edges.append(np.clip((kink - means) / deviations, edges[-1], REACH))
     edges.append(np.full_like(means, REACH))
-    points, weights = np.polynomial.legendre.leggauss(PANEL_NODES)
+    points, weights = gauss_legendre(count)
     nodes, node_weights = [], []
     for left, right in pairwise(edges):
         half = (right - left)[:, None] / 2

@@ -6,7 +6,7 @@ import functools
 from math import factorial
 
 import numpy as np
-from numpy.polynomial import hermite_e
+from numpy.polynomial import hermite_e, legendre
 
 from onegrad.describe.arrays import Floats
 
@@ -50,6 +50,12 @@ def horner(powers: Floats, points: Floats) -> Floats:
 def gauss_hermite(count: int) -> tuple[Floats, Floats]:
     """Return nodes and weights of Gauss–Hermite quadrature for exp(−z²/2)."""
     return hermite_e.hermegauss(count)
+
+
+@functools.cache
+def gauss_legendre(count: int) -> tuple[Floats, Floats]:
+    """Return nodes and weights of Gauss–Legendre quadrature on [−1, 1]."""
+    return legendre.leggauss(count)
 
 
 def polynomial_coefficients(

@@ -50,6 +50,13 @@ class IndexTeacher:
         """Return E[link²] + δ²."""
         return float(self.second_moment_at(*self.law(gaussian))[0])
 
+    def linear_part(self, gaussian: Gaussian) -> tuple[float, Floats]:
+        """Return ĝ_0 and ĝ_1/s, s the deviation of ξᵀx; a ξᵀx that is constant has no slope."""
+        deviation = self.law(gaussian)[1]
+        constant, linear = self.coefficients(gaussian, 1)
+        slope = np.divide(linear, deviation, out=np.zeros(1), where=deviation > 0)
+        return float(constant), slope
+
     def has_finite_power(self, gaussian: Gaussian) -> bool:
         """Return whether link² falls off faster than the component's tails rise."""
         return decays(self.link, *self.law(gaussian))

@@ -45,6 +45,10 @@ class LabelTeacher:
         """Return label² + δ²."""
         return self._label(gaussian) ** 2 + self.noise * self.noise
 
+    def linear_part(self, gaussian: Gaussian) -> tuple[float, Floats]:
+        """Return the label; given the component it is correlated with nothing."""
+        return self._label(gaussian), np.zeros(0)
+
     def has_finite_power(self, gaussian: Gaussian) -> bool:
         """Labels are finite numbers."""
         return True

@@ -36,16 +36,22 @@ class Teacher(Protocol):
         """The link function where the label is one function of one projection."""
 
     def projected_variance(self, gaussian: Gaussian) -> float:
-        """Return the variance of ξᵀx under one component."""
+        """Return the variance of ξᵀx under one component, summed over the directions."""
 
     def labels(self, projections: Floats, component: int, rng: np.random.Generator) -> Floats:
         """Return y for rows of projections (rows × r) that come from one component."""
 
     def coefficients(self, gaussian: Gaussian, order: int) -> Floats:
-        """Return ĝ_l = E[y H_l(standardised ξᵀx)]/√l! under one component, l ≤ order."""
+        """Return ĝ_l = E[y H_l(standardised ξᵀx)]/√l! under one component, l ≤ order; r ≤ 1."""
 
     def second_moment(self, gaussian: Gaussian) -> float:
         """Return E[y²] under one component, noise included."""
+
+    def linear_part(self, gaussian: Gaussian) -> tuple[float, Floats]:
+        """Return E[y] and q with Cov(y, cᵀx) = cᵀΣ_cΞq for every c, under one component.
+
+        With v = Ξᵀx of covariance S, q = S⁻¹E[(v − E v) y] (Stein). Sums of teachers need it.
+        """
 
     def has_finite_power(self, gaussian: Gaussian) -> bool:
         """Return whether E[y²] is finite under one component."""
@@ -84,8 +90,9 @@ class TeacherDescription(Value):
         return ()
 
 
-def _guess(_fields: dict[str, Any]) -> str:
-    return "index"
+def _guess(fields: dict[str, Any]) -> str:
+    """Return the kind of fields that do not say it: who names links means several directions."""
+    return "indices" if "links" in fields else "index"
 
 
 TEACHERS: Kinds[TeacherDescription] = Kinds(

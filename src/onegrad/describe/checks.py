@@ -48,9 +48,9 @@ def positive_numbers(name: str, value: Any) -> list[float]:
 
 
 def shown(value: object) -> str:
-    """Return a short text for a value in a message."""
+    """Return a short text for a value in a message, in one line."""
     try:
-        text = repr(value)
+        text = " ".join(line.strip() for line in repr(value).splitlines())
     except ValueError:  # whole numbers of thousands of digits have no text
         text = f"{type(value).__name__} too long to show"
     return text if len(text) <= 60 else text[:57] + "..."

@@ -42,8 +42,10 @@ def preactivation_laws(mixture: Mixture, teacher: Teacher, first_layer: Floats) 
     for _, gaussian in chosen:
         spread = gaussian.covariance_times(teacher.directions)
         deviation = np.sqrt(np.sum(teacher.directions * spread, axis=0))
+        # A projection that does not vary is correlated with nothing.
+        target = np.divide(spread, deviation, out=np.zeros_like(spread), where=deviation > 0)
         mean = np.zeros((len(spread), 0)) if gaussian.mean is None else gaussian.mean[:, None]
-        columns += [gaussian.directions * np.sqrt(gaussian.strengths), spread / deviation, mean]
+        columns += [gaussian.directions * np.sqrt(gaussian.strengths), target, mean]
     ends = np.cumsum([c.shape[1] for c in columns])
     parts = np.split(first_layer @ np.concatenate(columns, axis=1), ends[:-1], axis=1)
     norms = np.einsum("ij,ij->i", first_layer, first_layer)

@@ -15,7 +15,7 @@ from onegrad.data.teacher import Teacher
 from onegrad.describe.arrays import Floats
 from onegrad.models.feature_map import FeatureMap
 from onegrad.models.laws import Law, preactivation_laws
-from onegrad.moments.exact_errors import label_moments
+from onegrad.moments.label_moments import label_moments
 from onegrad.moments.pairs import closed_pairs, pair_covariances
 from onegrad.moments.series import Series, powers
 

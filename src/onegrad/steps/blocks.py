@@ -8,8 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg.blas import dsyrk
 
+from onegrad.data.mixture import Gaussian, Mixture
+from onegrad.data.multi_index import LARGEST_LABEL, named_links
+from onegrad.data.teacher import Teacher
 from onegrad.describe.arrays import Floats
-from onegrad.steps.multi_index import DrawnTeacher
+from onegrad.describe.exceptions import InvalidInput
 from onegrad.steps.steps_problem import StepsProblem
 from onegrad.training.cholesky import solve_ridge
 from onegrad.training.layers import Layers, second_layer
@@ -34,7 +37,7 @@ class StepsInstance:
 
     problem: StepsProblem
     streams: Streams
-    teacher: DrawnTeacher
+    teacher: Teacher
 
     def step_blocks(self, step: int) -> Iterator[Block]:
         """Yield the fresh batch of step 1, 2, …"""
@@ -58,14 +61,29 @@ class StepsInstance:
             rows = min(STEP_ROWS, size - start)
             inputs = rng.standard_normal((rows, self.problem.dimension))
             projections = inputs @ self.teacher.directions
-            yield Block(inputs, self.teacher.labels(projections, noise))
+            yield Block(inputs, self._labels(projections, noise))
+
+    def _labels(self, projections: Floats, noise: np.random.Generator) -> Floats:
+        """Return the labels; raise where one is too large."""
+        with np.errstate(all="ignore"):
+            labels = self.teacher.labels(projections, 0, noise)
+        largest = LARGEST_LABEL + 10 * self.teacher.noise
+        if not np.all(np.abs(labels) <= largest):
+            worst = labels[~(np.abs(labels) <= largest)][0]
+            raise InvalidInput(
+                f"{named_links(self.problem.teacher)}: a label is {worst:.3g}, must be finite and "
+                f"at most {LARGEST_LABEL:g}; change the links"
+            )
+        return labels
 
 
 def draw_steps_instance(problem: StepsProblem, *, seed: int, trial: int) -> StepsInstance:
     """Return the instance of (problem, seed, trial)."""
     streams = Streams(seed, trial)
     rng = streams.generator(Stream.TEACHER)
-    return StepsInstance(problem, streams, problem.teacher.draw(problem.dimension, rng))
+    n = problem.dimension
+    isotropic = Mixture((Gaussian(1.0, None, 1.0, np.zeros((n, 0)), np.zeros(0)),))
+    return StepsInstance(problem, streams, problem.teacher.draw(isotropic, 1.0, rng))
 
 
 def draw_layers(instance: StepsInstance) -> Layers:

@@ -7,10 +7,10 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, Strict, model_validator
 
+from onegrad.data.multi_index import MultiIndex
 from onegrad.describe.fields import NUMPY, Count, NonNegative, Positive
 from onegrad.describe.value import Document, Value
 from onegrad.problem.architecture import ActivationName
-from onegrad.steps.multi_index import MultiIndex
 
 LARGEST_BATCH = 10**9
 SIZE_RULES = ("learning_rate", "per_width", "per_root", "exponent")

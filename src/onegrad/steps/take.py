@@ -11,6 +11,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from onegrad.calculus import functions
+from onegrad.data.staircase import first_direction, staircase
 from onegrad.describe.arrays import Floats
 from onegrad.describe.checks import shown, whole_number
 from onegrad.describe.exceptions import InvalidInput
@@ -28,7 +29,6 @@ from onegrad.steps.blocks import (
 from onegrad.steps.result import Alignment, FeatureSpikes, Singular, StepRecord, StepsResult
 from onegrad.steps.saved import Saved
 from onegrad.steps.spectra import MatrixSpectrum, matrix_spectrum, predicted_spikes
-from onegrad.steps.staircase import first_direction, staircase
 from onegrad.steps.steps_problem import StepsProblem
 from onegrad.steps.streamed_features import HELD_ROWS, FeatureSpectrum, fit_features, measure_test
 from onegrad.training.layers import Layers

@@ -24,6 +24,7 @@ from scipy.sparse.linalg import LinearOperator, gmres
 
 from onegrad.data.mixture import Gaussian, Mixture
 from onegrad.data.teacher import Teacher
+from onegrad.data.teacher_sum import TeacherSum
 from onegrad.describe.arrays import Floats
 from onegrad.describe.exceptions import InvalidInput, NotConverged
 from onegrad.models.conditioned_directions import extended_basis, leading_direction
@@ -231,6 +232,11 @@ def all_types(
     initial: Floats,
 ) -> list[Types]:
     """Return the types of every component of positive weight; `initial` is F before the step."""
+    several_parts = isinstance(teacher, TeacherSum) and len(teacher.terms) > 1
+    if teacher.directions.shape[1] > 1 or several_parts:
+        raise InvalidInput(
+            "method='full_types': knows teachers of one direction; use method='single'"
+        )
     wide = first_layer.astype(np.float64, copy=False)
     direction = leading_direction(wide - initial)
     return [

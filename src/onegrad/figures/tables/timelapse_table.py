@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from onegrad.data.staircase import staircase
 from onegrad.figures.giant_runs import GiantRun, RunResults
 from onegrad.figures.giant_study import GiantPanel
 from onegrad.figures.tables.giant_lines import GiantLines, giant_table, with_error
-from onegrad.steps.staircase import staircase
 
 
 def timelapse_table(panel: GiantPanel, runs: RunResults) -> pd.DataFrame:

@@ -6,12 +6,12 @@ from itertools import product
 import numpy as np
 import pytest
 
-from onegrad import InvalidInput, MultiIndex, register_function
+from onegrad import Component, InvalidInput, MixtureSource, MultiIndex, Problem, register_function
 from onegrad.calculus import functions
 from onegrad.calculus.function import GRID
 from onegrad.calculus.polynomials import gauss_hermite
-from onegrad.steps import staircase as module
-from onegrad.steps.staircase import first_direction, hermite_tensor, leap_index, staircase
+from onegrad.data import staircase as module
+from onegrad.data.staircase import first_direction, hermite_tensor, leap_index, staircase
 
 POINTS = np.linspace(-3, 3, 31)
 
@@ -166,13 +166,26 @@ TEACHERS = [
 ]
 
 
+def definition(teacher, projections):
+    """The label without noise, as it is written."""
+    parts = [functions.get(name)(projections[:, i]) for i, name in enumerate(teacher.links)]
+    if teacher.combine == "product":
+        return np.prod(parts, axis=0)
+    if teacher.combine == "staircase":
+        return np.sum(np.cumprod(parts, axis=0), axis=0)
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    return total / teacher.rank if teacher.combine == "mean" else total
+
+
 @pytest.mark.parametrize("teacher", TEACHERS)
 @pytest.mark.parametrize("degree", [0, 1, 2, 3])
 def test_hermite_tensors_agree_with_quadrature_in_all_variables(teacher, degree):
     nodes, weights = gauss_hermite(12)
     grid = np.array(list(product(nodes, repeat=teacher.rank)))
     measure = np.array([np.prod(w) for w in product(weights / weights.sum(), repeat=teacher.rank)])
-    values = teacher.value(grid) * measure
+    values = definition(teacher, grid) * measure
     tensor = hermite_tensor(teacher, degree)
     for place in product(range(teacher.rank), repeat=degree):
         powers = [place.count(i) for i in range(teacher.rank)]
@@ -286,14 +299,71 @@ def test_the_leap_index_does_not_depend_on_the_basis():
     assert np.abs(turned.subspaces[0][:, 0]) == pytest.approx([0.5**0.5] * 2)
 
 
-def test_directions_are_orthonormal_and_the_labels_follow():
-    teacher = MultiIndex(links=["z", "z", "z**2"], noise=0.5)
-    drawn = teacher.draw(40, np.random.default_rng(0))
-    assert drawn.directions.T @ drawn.directions == pytest.approx(np.eye(3), abs=1e-12)
+def drawn(teacher, dimension=40, seed=0):
+    population = MixtureSource(components=(Component(rank=0),)).draw(
+        dimension, 1.0, np.random.default_rng(5)
+    )
+    return teacher.draw(population, 1.0, np.random.default_rng(seed))
+
+
+@pytest.mark.parametrize("combine", ["mean", "sum", "product", "staircase"])
+def test_directions_are_orthogonal_and_the_labels_follow(combine):
+    description = MultiIndex(links=["z", "tanh", "z**2"], combine=combine, noise=0.5, norm=2.0)
+    teacher = drawn(description)
+    assert teacher.directions.T @ teacher.directions == pytest.approx(4 * np.eye(3), abs=1e-12)
     projections = np.random.default_rng(1).standard_normal((4000, 3))
-    noisy = drawn.labels(projections, np.random.default_rng(2))
-    spread = np.std(noisy - teacher.value(projections))
-    assert spread == pytest.approx(0.5, rel=4 / np.sqrt(2 * 4000))
+    noisy = teacher.labels(projections, 0, np.random.default_rng(2))
+    noise = np.random.default_rng(2).standard_normal(4000)
+    assert np.array_equal(noisy, definition(description, projections) + 0.5 * noise)
+    assert teacher.noise == 0.5
+
+
+def test_directions_are_drawn_one_after_the_other():
+    """More links leave the first directions as they are."""
+    two, three = (drawn(MultiIndex(links=["z"] * rank, combine="sum")) for rank in (2, 3))
+    assert np.array_equal(three.directions[:, :2], two.directions)
+
+
+def test_one_link_is_the_teacher_of_one_direction():
+    for combine in ("mean", "sum", "product", "staircase"):
+        assert drawn(MultiIndex(links=["relu"], combine=combine)).link is functions.get("relu")
+
+
+@pytest.mark.parametrize(("directions", "place"), [("spikes", 0), ("last_spikes", 2)])
+def test_a_direction_along_the_spikes(directions, place):
+    source = MixtureSource(components=(Component(rank=2),))
+    population = source.draw(30, 1.0, np.random.default_rng(0))
+    description = MultiIndex(links=["z", "z**2", "tanh"], directions=directions)
+    columns = description.draw(population, 1.0, np.random.default_rng(1)).directions
+    assert columns.T @ columns == pytest.approx(np.eye(3), abs=1e-12)
+    spikes = population.spike_sum / np.linalg.norm(population.spike_sum)
+    assert columns[:, place] == pytest.approx(spikes)
+    with pytest.raises(InvalidInput, match=f'directions="{directions}": the data have no spikes'):
+        Problem(dimension=30, data={"components": [{"rank": 0}]}, teacher=description)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"links": ["z"] * 4}, "4 directions, must be at most dimension=3"),
+        ({"links": ["z"], "directions": np.eye(3)}, r"has shape \(3, 3\)"),
+        ({"links": ["z"], "directions": "spike"}, 'must be "random", "spikes"'),
+        ({"links": ["z"], "directions": np.ones((3, 1))}, "orthonormal columns"),
+        ({"links": ["z"], "norm": 0.0}, "norm=0.0: must be greater than 0"),
+        ({"links": ["z"], "link": "z"}, "no such field; did you mean 'links'"),
+    ],
+)
+def test_bad_teachers_are_one_line(fields, message):
+    with pytest.raises(InvalidInput, match=message) as raised:
+        Problem(dimension=3, samples=5, teacher=fields)
+    assert "\n" not in str(raised.value)
+
+
+def test_tensors_know_the_length_of_directions():
+    """E[(2z)² H_2(z)] = 8, and a kink moves with the length."""
+    assert hermite_tensor(MultiIndex(links=["z**2"], norm=2.0), 2).item() == pytest.approx(8)
+    longer = first_direction(MultiIndex(links=["relu(z-1)"], norm=2.0))
+    assert longer == pytest.approx(first_direction(MultiIndex(links=["relu(2*z-1)"])))
 
 
 def test_a_tensor_of_high_degree_is_symmetric_and_takes_no_factorial_of_time():

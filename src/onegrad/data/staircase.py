@@ -1,4 +1,4 @@
-"""Hermite tensors of a teacher, its leaps and the staircase that steps climb."""
+"""Hermite tensors of a teacher, its leaps and the staircase that steps climb, x ~ N(0, I)."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onegrad.calculus import functions
+from onegrad.calculus.function import Function
 from onegrad.calculus.link_moments import ROUNDING, link_moments
+from onegrad.data.multi_index import MultiIndex, named_links
 from onegrad.describe.arrays import Floats
 from onegrad.describe.checks import whole_number
 from onegrad.describe.exceptions import InvalidInput
-from onegrad.steps.multi_index import MultiIndex, named_links
 
 LARGEST_DEGREE = 12
 MOST_ENTRIES = 10**6  # of a Hermite tensor
@@ -248,7 +249,8 @@ def _seen_wholly(teacher: MultiIndex, moments: _LinkMoments) -> bool:
 
 def _link_moments(teacher: MultiIndex, order: int) -> _LinkMoments:
     """Return the moments of the links for l ≤ order."""
-    of_links = [link_moments(functions.get(name), order) for name in teacher.links]
+    links = [_of_unit_direction(functions.get(name), teacher.norm) for name in teacher.links]
+    of_links = [link_moments(link, order) for link in links]
     _require_finite(
         teacher, np.concatenate([np.ravel(part) for moments in of_links for part in moments])
     )
@@ -256,6 +258,14 @@ def _link_moments(teacher: MultiIndex, order: int) -> _LinkMoments:
         np.stack(parts, axis=-1) for parts in zip(*of_links, strict=True)
     )
     return _LinkMoments(table, roots, deviations, unseen)
+
+
+def _of_unit_direction(link: Function, norm: float) -> Function:
+    """Return the link as a function of z ~ N(0, 1) where w*ᵀx = norm·z."""
+    if norm == 1:
+        return link
+    kinks = tuple(kink / norm for kink in link.kinks)
+    return Function(link.name, lambda z: link(norm * z), kinks=kinks)
 
 
 def _require_finite(teacher: MultiIndex, values: Floats) -> None:
