@@ -30,7 +30,8 @@ FULL_TYPES: Any = "full_types"
 
 def problem(**changes: Any) -> Problem:
     """Return a problem that takes milliseconds."""
-    return Problem(dimension=60, samples=80, network={"width": 50}).replace(**changes)
+    small = Problem(dimension=60, readout={"samples": 80}, network={"width": 50})
+    return small.replace(**changes)
 
 
 def mixed_source(n: int = 60) -> og.MixtureSource:
@@ -65,7 +66,7 @@ def real_rows(**changes: Any) -> Problem:
     y = np.repeat([3, 7], 300)
     x = rng.standard_normal((600, 12)) * np.where(y == 3, 1.0, 2.0)[:, None]
     data = og.EmpiricalData(x + np.where(y == 3, 1.0, -1.0)[:, None], y, centring="midpoint")
-    sizes = {"samples": 40, "test_samples": 100}
+    sizes = {"readout": {"samples": 40}, "test_samples": 100}
     return Problem(data=data, network={"width": 30, "activation": "tanh"}, **sizes).replace(
         **changes
     )
@@ -75,13 +76,21 @@ def digits() -> Problem:
     """Return a problem on the digits that come with scikit-learn."""
     data = {"file": "digits", "classes": "0+2+4+6+8,1+3+5+7+9", "noise": 0.1}
     fit = {"components_per_class": 2, "rank": 5}
-    return Problem(samples=60, test_samples=200, data={**data, "fit": fit})
+    return Problem(readout={"samples": 60}, test_samples=200, data={**data, "fit": fit})
 
 
-def steps(**fields: Any) -> og.StepsProblem:
+def steps(**changes: Any) -> Problem:
     """Return a problem of giant steps that takes milliseconds."""
-    small = {"dimension": 48, "width": 40, "batch": 400, "steps": 2, "test_samples": 300}
-    return og.StepsProblem(**(small | fields))
+    small = {
+        "dimension": 48,
+        "network": {"width": 40},
+        "training": {"samples": 400, "steps": 2},
+        "readout": {"batch": "same", "penalty": 1.0},
+        "test": "sampled",
+        "test_samples": 300,
+        "teacher": {"links": ["z"]},
+    }
+    return Problem(**small).replace(**changes)
 
 
 def numbers(value: Any) -> Iterator[tuple[str, float]]:
@@ -102,7 +111,7 @@ def swept(**fields: Any) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         frame = og.run_sweep(og.Sweep(**fields), folder, workers=workers).to_frame()
     found = {}
-    for line in frame.drop(columns=["setting", "method"]).to_dict("records"):
+    for line in frame.drop(columns=["setting", "method", "step"]).to_dict("records"):
         values = [line.pop("mean"), line.pop("stderr")]
         found["|".join(str(value) for value in line.values())] = values
     return found
@@ -147,17 +156,21 @@ def fitted() -> dict[str, Any]:
 
 
 LABELS = {"kind": "labels"}
-WIDE = {"dimension": 520, "samples": 300, "network": {"width": 700, "activation": "tanh"}}
+WIDE = {
+    "dimension": 520,
+    "readout": {"samples": 300},
+    "network": {"width": 700, "activation": "tanh"},
+}
 STRONG = {"scaling__strength": 0.95, "scaling__weighting": 0.0}
 SWEEP_AXES = {
     "network.activation": ["relu", "tanh"],
     "scaling.strength": [0.3, 0.8],
-    "ridge": [1e-3, 1e-1],
+    "readout.ridge": [1e-3, 1e-1],
 }
 CASES: dict[str, Callable[[], Any]] = {
     "simulate relu": lambda: simulate(problem(), ALL_MODELS, trials=3),
     "simulate classes": lambda: simulate(
-        problem(teacher=LABELS, network__activation="tanh", ridge=[1e-4, 1e-2, 1]),
+        problem(teacher=LABELS, network__activation="tanh", readout__ridge=[1e-4, 1e-2, 1]),
         ALL_MODELS,
         trials=3,
     ),
@@ -203,13 +216,13 @@ CASES: dict[str, Callable[[], Any]] = {
     "simulate own activation": lambda: simulate(own_activation(), FEW_MODELS, trials=3, workers=2),
     "simulate to a target": lambda: simulate(problem(), FEW_MODELS, target_stderr=0.05),
     "simulate dual": lambda: simulate(
-        problem(network__width=130, network__activation="gelu", ridge=[1e-3, 1e-2]),
+        problem(network__width=130, network__activation="gelu", readout__ridge=[1e-3, 1e-2]),
         FEW_MODELS,
         trials=3,
     ),
     "predict relu": lambda: predict(problem(), FEW_MODELS, draws=3),
     "predict classes": lambda: predict(
-        problem(teacher=LABELS, network__activation="tanh", ridge=[1e-4, 1e-2]), FEW_MODELS
+        problem(teacher=LABELS, network__activation="tanh", readout__ridge=[1e-4, 1e-2]), FEW_MODELS
     ),
     "predict means": lambda: predict(problem(data=mixed_source()), FEW_MODELS, draws=2, workers=2),
     "predict sin": lambda: predict(
@@ -221,7 +234,7 @@ CASES: dict[str, Callable[[], Any]] = {
     "predict own activation": lambda: predict(own_activation(), FEW_MODELS, draws=2),
     "predict by types": lambda: predict(problem(**STRONG), FEW_MODELS, method=FULL_TYPES, draws=2),
     "predict classes by types": lambda: predict(
-        problem(teacher=LABELS, network__activation="tanh", ridge=[1e-3, 1e-1], **STRONG),
+        problem(teacher=LABELS, network__activation="tanh", readout__ridge=[1e-3, 1e-1], **STRONG),
         FEW_MODELS,
         method=FULL_TYPES,
         draws=1,
@@ -235,22 +248,24 @@ CASES: dict[str, Callable[[], Any]] = {
     "limit": lambda: og.maximal_rate_limit(
         "tanh", "sin", step_ratio=2, rate=2, width_ratio=1.5, sample_ratio=[0.5, 2], ridge=0.1
     ),
-    "steps": lambda: og.take_steps(steps(teacher={"links": ["z+z**2", "z-z**2"]})),
+    "steps": lambda: og.take_steps(steps(teacher__links=["z+z**2", "z-z**2"])),
     "steps subtracted": lambda: og.take_steps(
         steps(
-            subtract="linear",
+            training__subtract="linear",
             teacher={"links": ["He2/2+He1", "relu"], "combine": "staircase", "noise": 0.1},
-            step_size={"per_root": 3.0},
-            second_layer="sign",
+            scaling__per_root=3.0,
+            network__second_layer="sign",
         )
     ),
     "steps fresh": lambda: og.take_steps(
         steps(
-            readout="fresh", samples=60, activation="tanh", step_size={"exponent": 0.3}, ridge=0.1
+            readout={"samples": 60, "ridge": 0.1},
+            network__activation="tanh",
+            scaling__change_exponent=0.3,
         )
     ),
     "steps streamed": lambda: og.take_steps(
-        steps(batch=5000, subtract="mean", teacher={"links": ["tanh(2*z)"]}, steps=1)
+        steps(training={"samples": 5000, "subtract": "mean"}, teacher__links=["tanh(2*z)"])
     ),
     "sweep": lambda: swept(
         problem=problem(), axes=SWEEP_AXES, verbs=("simulate", "predict"), trials=2, draws=2
@@ -260,7 +275,7 @@ CASES: dict[str, Callable[[], Any]] = {
     ),
     "sweep rows on two workers": lambda: swept(
         problem=real_rows(),
-        axes={"samples": [20, 30], "network.width": [10, 20]},
+        axes={"readout.samples": [20, 30], "network.width": [10, 20]},
         verbs=("simulate", "predict"),
         trials=2,
         draws=1,

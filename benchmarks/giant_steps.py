@@ -1,6 +1,6 @@
 """The point N = d² of panel G3 beside the bare matrix products that it needs, and its memory.
 
-    python benchmarks/giant_steps.py [--dimension 512] [--width 1024] [--batch-exponent 2]
+    python benchmarks/giant_steps.py [--dimension 512] [--width 1024] [--samples-exponent 2]
 
 One step on N = d^κ samples with the labels' linear part subtracted, readouts before and after on
 the same batch, spectra and test errors: what `onegrad steps` does. The products are timed on blocks
@@ -20,9 +20,10 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"
 import numpy as np
 from scipy.linalg.blas import dsyrk
 
-from onegrad import StepsProblem, take_steps
-from onegrad.steps.take import steps_bytes
+from onegrad import Problem, take_steps
+from onegrad.models.network import NETWORK
 from onegrad.training.step import STEP_ROWS
+from onegrad.verbs.cost import peak_bytes
 
 
 def main() -> None:
@@ -30,16 +31,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--dimension", type=int, default=512)
     parser.add_argument("--width", type=int, default=1024)
-    parser.add_argument("--batch-exponent", type=float, default=2.0)
+    parser.add_argument("--samples-exponent", type=float, default=2.0)
     options = parser.parse_args()
     link = "He4/24 + He2/2 + He1"
-    problem = StepsProblem(
+    problem = Problem(
         dimension=options.dimension,
-        width=options.width,
-        batch_exponent=options.batch_exponent,
-        step_size={"per_root": 10.0},
-        subtract="linear",
+        network={"width": options.width},
+        training={"samples_exponent": options.samples_exponent, "subtract": "linear"},
+        readout={"batch": "same", "penalty": 1.0},
+        scaling={"per_root": 10.0},
         teacher={"links": [link, link]},
+        test="sampled",
         test_samples=16384,
     )
     start = process_time()
@@ -48,14 +50,14 @@ def main() -> None:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     products = bare_products(problem)
     print(
-        f"d = {problem.dimension}, p = {problem.width}, N = {problem.batch_size}: "
+        f"d = {problem.dimension}, p = {problem.width}, N = {problem.samples_per_step}: "
         f"{whole:.1f} s, bare products {products:.1f} s, ratio {whole / products:.2f}; "
-        f"peak {peak / 1e9:.2f} GB (estimate {steps_bytes(problem) / 1e9:.2f} GB); "
+        f"peak {peak / 1e9:.2f} GB (estimate {peak_bytes(problem, [NETWORK]) / 1e9:.2f} GB); "
         f"test MSE {untrained.test_mse:.4f} untrained, {trained.test_mse:.4f} after the step"
     )
 
 
-def bare_products(problem: StepsProblem) -> float:
+def bare_products(problem: Problem) -> float:
     """Return the seconds of the run's products: linear part, step, two readouts, two tests."""
     d, p = problem.dimension, problem.width
     rng = np.random.default_rng(0)
@@ -63,8 +65,8 @@ def bare_products(problem: StepsProblem) -> float:
     inputs = [rng.standard_normal((STEP_ROWS, d)) for _ in range(4)]
     weighted = [rng.standard_normal((STEP_ROWS, p)) for _ in range(4)]
     total, gram = np.zeros((p, d)), np.zeros((p, p), order="F")
-    batches = -(-problem.batch_size // STEP_ROWS)
-    tests = -(-problem.test_samples // STEP_ROWS)
+    batches = -(-problem.samples_per_step // STEP_ROWS)
+    tests = -(-problem.samples_in_test // STEP_ROWS)
     start = process_time()
     for index in range(batches):
         block, other = inputs[index % 4], weighted[index % 4]

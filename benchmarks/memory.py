@@ -30,7 +30,7 @@ def main() -> None:
     options = parser.parse_args()
     problem = Problem(
         dimension=options.size,
-        samples=options.size,
+        readout={"samples": options.size},
         precision=options.precision,
         test=options.test,
     )

@@ -47,7 +47,7 @@ def some_widths(widths: list[int], precision: str) -> dict[str, float]:
         for activation in ("relu", "tanh", "sigmoid"):
             problem = Problem(
                 dimension=N,
-                samples=M,
+                readout={"samples": M},
                 precision=precision,
                 network={"activation": activation, "width": k},
             )

@@ -57,7 +57,9 @@ def grid_points(precision: str) -> list[tuple[object, list[object]]]:
     from onegrad import Problem
     from onegrad.models.resolve import resolve_models
 
-    base = Problem(dimension=N, samples=M, precision=precision, teacher={"direction": "spikes"})
+    base = Problem(
+        dimension=N, readout={"samples": M}, precision=precision, teacher={"direction": "spikes"}
+    )
     problems = [base.replace(scaling__strength=b, scaling__weighting=a) for b, a in GRID]
     return [(problem, resolve_models(problem, ["network", "linear"])) for problem in problems]
 

@@ -38,10 +38,10 @@ def main() -> None:
     print("verb      n     measured  modelled  ratio")
     for verb, run in VERBS.items():
         for n in sizes:
-            problem = Problem(dimension=n, samples=n)
+            problem = Problem(dimension=n, readout={"samples": n})
             models = resolve_models(problem, ["network", "hermite"])
             with threadpool_limits(limits=1):
-                run(problem.replace(dimension=100, samples=100), models)  # warm up
+                run(problem.replace(dimension=100, readout__samples=100), models)  # warm up
                 start = perf_counter()
                 run(problem, models)
                 measured = perf_counter() - start
@@ -58,7 +58,7 @@ def main() -> None:
 
 def print_extrapolation(rates) -> None:
     """Print panel 4a (900 grid points × 20 trials, k = m = 1.25 n) at n = 4000."""
-    problem = Problem(dimension=4000, samples=5000, teacher={"direction": "spikes"})
+    problem = Problem(dimension=4000, readout={"samples": 5000}, teacher={"direction": "spikes"})
     models = resolve_models(problem, ["network", "linear"])
     one = seconds(problem, models, rates)
     flops = sum(s.amount for s in stages(problem, models) if s.resource in ("product", "factor"))

@@ -27,7 +27,7 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=1000)
     parser.add_argument("--dimension", type=int, default=600)
     trials = parser.parse_args()
-    problem = Problem(dimension=trials.dimension, samples=trials.dimension)
+    problem = Problem(dimension=trials.dimension, readout={"samples": trials.dimension})
     sweep = Sweep(problem=problem, models=["network", "hermite"], trials=trials.trials)
     marks: list[tuple[float, int]] = []
     with tempfile.TemporaryDirectory() as folder:

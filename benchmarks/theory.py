@@ -30,7 +30,9 @@ def panel(function, trial: int) -> tuple[dict[tuple[str, float, str], float], fl
     for ratio in RATIOS:
         for activation in ("relu", "tanh", "sigmoid"):
             problem = Problem(
-                dimension=N, samples=M, network={"activation": activation, "width_ratio": ratio}
+                dimension=N,
+                readout={"samples": M},
+                network={"activation": activation, "width_ratio": ratio},
             )
             models = resolve_models(problem, ["network", "hermite"])
             for model, metrics in function(problem, models, trial=trial, shared=shared).items():

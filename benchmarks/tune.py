@@ -36,16 +36,19 @@ PROBLEMS = {
 def simulated_grid(problem: Problem) -> Problem:
     """Return the problem with the rate and penalty of least simulated error."""
     n = problem.dimension
-    _, spread = problem.scaling.rate_and_spread(n)
+    spread = problem.scaling.spread_at(n)
     ridges = tuple(np.logspace(-6, 1, 15))
     best, chosen = np.inf, problem
     for rate in np.geomspace(1e-2, n**1.5, 9):
         candidate = problem.replace(
-            ridge=ridges, scaling={"learning_rate": float(rate), "spread": spread}
+            readout__ridge=ridges, scaling={"learning_rate": float(rate), "spread": spread}
         )
         mean = simulate(candidate, ["network"], trials=20).estimate().mean[0]
         if mean.min() < best:
-            best, chosen = mean.min(), candidate.replace(ridge=float(ridges[int(mean.argmin())]))
+            best, chosen = (
+                mean.min(),
+                candidate.replace(readout__ridge=float(ridges[int(mean.argmin())])),
+            )
     return chosen
 
 
@@ -57,7 +60,7 @@ def main() -> None:
     # Rates at the far end of the search make neurons almost parallel; they lose anyway.
     warnings.filterwarnings("ignore", message="exact moments")
     for name, fields in PROBLEMS.items():
-        problem = Problem(dimension=n, samples=3 * n // 2, **fields)
+        problem = Problem(dimension=n, readout={"samples": 3 * n // 2}, **fields)
         start = perf_counter()
         tuned = tune(problem, ["ridge", "learning_rate"], draws=2)
         by_theory = perf_counter() - start

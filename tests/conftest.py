@@ -15,26 +15,27 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 import pytest
 
-from onegrad import Component, MixtureSource, Problem, StepsProblem
+from onegrad import Component, MixtureSource, Problem
 from onegrad.cli.main import run_command
 
 
 def small(**changes):
     """Return a problem of dimension 40 that runs in milliseconds."""
-    return Problem(dimension=40, samples=50, network={"width": 30}).replace(**changes)
+    return Problem(dimension=40, readout={"samples": 50}, network={"width": 30}).replace(**changes)
 
 
 def small_steps(**changes):
-    """Return a problem of giant steps that runs in milliseconds."""
-    fields = {
-        "dimension": 24,
-        "width": 20,
-        "batch": 300,
-        "steps": 3,
-        "test_samples": 500,
-        "teacher": {"links": ["z+z**2", "z-z**2"]},
-    }
-    return StepsProblem(**(fields | changes))
+    """Return a problem of three giant steps that runs in milliseconds."""
+    base = Problem(
+        dimension=24,
+        network={"width": 20},
+        training={"samples": 300, "steps": 3},
+        readout={"batch": "same", "penalty": 1.0},
+        test="sampled",
+        test_samples=500,
+        teacher={"links": ["z+z**2", "z-z**2"]},
+    )
+    return base.replace(**changes)
 
 
 def onegrad(*arguments, cwd=None):

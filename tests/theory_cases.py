@@ -6,7 +6,7 @@ from onegrad import Problem
 from onegrad.models.resolve import resolve_models
 from onegrad.theory.ridge import ridge_errors
 from onegrad.training.instance import Instance, draw
-from onegrad.training.reuse import first_layers
+from onegrad.training.run import finished_run
 from onegrad.training.streams import Streams
 from onegrad.verbs.evaluation import sampled_errors
 from onegrad.verbs.predicted_draw import reduced_moments
@@ -16,7 +16,8 @@ from onegrad.verbs.trial import fit_models
 def train_first_layer(problem, seed=0, trial=0):
     """Return the instance, its initial layers, and F̂ after the step."""
     instance = draw(problem, seed=seed, trial=trial)
-    layers, first = first_layers(instance)
+    run = finished_run(instance)
+    layers, first = run.layers, run.first
     return instance, layers, first
 
 
@@ -34,7 +35,7 @@ def paired(problem, names, *, seed, redraws):
             Streams(seed, trial + 1000),
         )
         maps = {m.key: m.feature_map(instance, layers, first) for m in models}
-        fits = fit_models(other, other.training_batch(), first, maps)
+        fits = fit_models(other, first, maps)
         tests = sampled_errors(other, first, maps, fits)
         simulated.append([[tests[m.key]["test_mse"][0], fits[m.key].train_mse[0]] for m in models])
     errors = [
@@ -54,9 +55,8 @@ def limit_problem(activation, target, *, n, width, ratio):
     m, k = int(ratio * n), int(width * n)
     return Problem(
         dimension=n,
-        samples=m,
-        step_samples=20 * n,
-        ridge=0.1 / m,
+        readout={"samples": m, "ridge": 0.1 / m},
+        training={"samples": 20 * n},
         network={
             "width": k,
             "activation": activation,

@@ -1,7 +1,8 @@
-"""onegrad: two-layer networks after one gradient step, beside their equivalent models.
+"""onegrad: two-layer networks after one or several steps, beside their equivalent models.
 
 from onegrad import Problem, simulate
-errors = simulate(Problem(dimension=300, samples=300), ["network", "hermite"], trials=8)
+problem = Problem(dimension=300, readout={"samples": 300})
+errors = simulate(problem, ["network", "hermite"], trials=8)
 print(errors.to_frame())
 
 Stages of the pipeline and whatever else one builds on are imported from their folders, such as
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from onegrad.calculus.functions import register_function as register_function
+    from onegrad.calculus.rules import register_rule as register_rule
     from onegrad.data.index_teacher import SingleIndex as SingleIndex
     from onegrad.data.label_teacher import ClassLabels as ClassLabels
     from onegrad.data.mixture_source import Component as Component
@@ -27,23 +29,23 @@ if TYPE_CHECKING:
     from onegrad.data.source import register_source as register_source
     from onegrad.data.teacher import register_teacher as register_teacher
     from onegrad.describe.exceptions import InvalidInput as InvalidInput
+    from onegrad.diagnostics.records import StepsResult as StepsResult
     from onegrad.figures.panel_kinds import register_panel_kind as register_panel_kind
     from onegrad.figures.panel_registry import register_panel as register_panel
     from onegrad.models.model import register_model as register_model
     from onegrad.problem.architecture import Network as Network
     from onegrad.problem.problem import Problem as Problem
+    from onegrad.problem.protocol import Readout as Readout
+    from onegrad.problem.protocol import Training as Training
     from onegrad.problem.scaling import Scaling as Scaling
     from onegrad.running.driver import run_sweep as run_sweep
     from onegrad.running.sweeps import Sweep as Sweep
     from onegrad.running.table import Results as Results
-    from onegrad.steps.result import StepsResult as StepsResult
-    from onegrad.steps.steps_problem import StepSize as StepSize
-    from onegrad.steps.steps_problem import StepsProblem as StepsProblem
-    from onegrad.steps.take import take_steps as take_steps
     from onegrad.theory.maximal_rate import maximal_rate_limit as maximal_rate_limit
     from onegrad.training.fitted_problem import on_fitted_mixture as on_fitted_mixture
     from onegrad.verbs.degrees import equivalence as equivalence
     from onegrad.verbs.errors import Errors as Errors
+    from onegrad.verbs.observation import take_steps as take_steps
     from onegrad.verbs.prediction import predict as predict
     from onegrad.verbs.prediction import predict_curve as predict_curve
     from onegrad.verbs.simulation import simulate as simulate
@@ -53,6 +55,8 @@ _HOMES = {
     "Problem": "problem.problem",
     "Network": "problem.architecture",
     "Scaling": "problem.scaling",
+    "Training": "problem.protocol",
+    "Readout": "problem.protocol",
     "Component": "data.mixture_source",
     "MixtureSource": "data.mixture_source",
     "EmpiricalData": "data.rows.empirical",
@@ -69,16 +73,15 @@ _HOMES = {
     "Sweep": "running.sweeps",
     "run_sweep": "running.driver",
     "Results": "running.table",
-    "StepsProblem": "steps.steps_problem",
-    "StepSize": "steps.steps_problem",
     "MultiIndex": "data.multi_index",
-    "take_steps": "steps.take",
-    "StepsResult": "steps.result",
+    "take_steps": "verbs.observation",
+    "StepsResult": "diagnostics.records",
     "fit_mixture": "data.rows.fitting",
     "on_fitted_mixture": "training.fitted_problem",
     "load_fashion_mnist": "data.rows.fashion_mnist",
     "register_function": "calculus.functions",
     "register_model": "models.model",
+    "register_rule": "calculus.rules",
     "register_source": "data.source",
     "register_teacher": "data.teacher",
     "register_panel_kind": "figures.panel_kinds",

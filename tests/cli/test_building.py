@@ -37,7 +37,9 @@ def test_where_a_file_lies_does_not_matter_to_the_problem(rows, tmp_path):
         (tmp_path / name).mkdir()
         np.savez(tmp_path / name / "d.npz", X=rows[0], y=rows[1])
         text = '[data]\nkind = "empirical"\nfile = "d.npz"\n'
-        (tmp_path / name / "p.toml").write_text("samples = 20\ntest_samples = 20\n" + text)
+        (tmp_path / name / "p.toml").write_text(
+            "test_samples = 20\n[readout]\nsamples = 20\n" + text
+        )
         found.append(Problem.load(tmp_path / name / "p.toml"))
     assert found[0].digest == found[1].digest
     found[0].save(tmp_path / "again.toml")
@@ -56,7 +58,9 @@ def test_changed_data_are_noticed(rows, tmp_path):
 def test_a_file_that_changes_under_a_problem_is_noticed(rows, tmp_path):
     path = tmp_path / "d.npz"
     np.savez(path, X=rows[0], y=rows[1])
-    packed = pickle.dumps(Problem(samples=20, test_samples=20, data=EmpiricalData(file=str(path))))
+    packed = pickle.dumps(
+        Problem(readout={"samples": 20}, test_samples=20, data=EmpiricalData(file=str(path)))
+    )
     np.savez(path, X=2 * rows[0], y=rows[1])
     preparation.split.cache_clear()  # as in a process that starts later
     preparation.prepare.cache_clear()
@@ -73,14 +77,19 @@ def test_what_data_are_does_not_depend_on_how_they_are_kept(rows, tmp_path):
         EmpiricalData(file=str(tmp_path / "d.npz")),
         EmpiricalData(file=str(tmp_path / "d.npz"), label_column="unused"),
     ]
-    assert len({Problem(samples=20, test_samples=20, data=data).digest for data in kept}) == 1
+    assert (
+        len({Problem(readout={"samples": 20}, test_samples=20, data=data).digest for data in kept})
+        == 1
+    )
 
 
 def test_a_saved_problem_moves_with_its_data(rows, tmp_path):
     old = tmp_path / "old"
     old.mkdir()
     np.savez(old / "d.npz", X=rows[0], y=rows[1])
-    problem = Problem(samples=20, test_samples=20, data=EmpiricalData(file=str(old / "d.npz")))
+    problem = Problem(
+        readout={"samples": 20}, test_samples=20, data=EmpiricalData(file=str(old / "d.npz"))
+    )
     problem.save(old / "p.toml")
     assert 'file = "d.npz"' in (old / "p.toml").read_text()
     old.rename(tmp_path / "new")
@@ -91,7 +100,7 @@ def test_a_sweep_may_compare_data_sets(rows, tmp_path):
     for name, scale in (("a", 1.0), ("b", 2.0)):
         np.savez(tmp_path / f"{name}.npz", X=scale * rows[0] ** 3, y=rows[1])
     files = [str(tmp_path / f"{name}.npz") for name in "ab"]
-    base = Problem(samples=20, test_samples=20, data=EmpiricalData(file=files[0]))
+    base = Problem(readout={"samples": 20}, test_samples=20, data=EmpiricalData(file=files[0]))
     settings = Sweep(problem=base, axes={"data.file": files}).settings()
     assert len({setting.problem.digest for setting in settings}) == 2
 
@@ -109,7 +118,7 @@ def test_simulate_and_predict_run_on_a_file(rows, tmp_path):
 
 def test_data_take_the_place_of_a_files_mixture(rows, tmp_path):
     np.savez(tmp_path / "d.npz", X=rows[0], y=rows[1])
-    text = "samples = 20\ntest_samples = 20\n[data]\nalignment = 0.5\n"
+    text = "test_samples = 20\n[readout]\nsamples = 20\n[data]\nalignment = 0.5\n"
     (tmp_path / "mixture.toml").write_text(text)
     options = ["--data", "d.npz", "--labels", "2,-2", "--weights", "0.4,0.6", "--trials", "1"]
     done = onegrad_here("simulate", "mixture.toml", *options, "--json", cwd=tmp_path)

@@ -85,7 +85,7 @@ def test_printed_toml_is_the_same_problem(tmp_path):
 
 def test_options_win_over_the_file(tmp_path):
     path = tmp_path / "p.toml"
-    Problem(dimension=30, samples=40, network={"width": 20}).save(path)
+    Problem(dimension=30, readout={"samples": 40}, network={"width": 20}).save(path)
     done = onegrad_here(
         "simulate",
         str(path),
@@ -115,7 +115,7 @@ BAD = [
     ["--trials", "0"],
     ["--bogus", "1"],
     ["--learning-rate", "1", "--spread", "1", "--strength", "0.5"],
-    ["--dimension", "300000", "--samples", "300000", "--width", "10"],
+    ["--dimension", "300000", "--samples", "300000"],
     ["missing.toml"],
     ["misspelt.toml"],
     ["broken.toml"],

@@ -35,15 +35,15 @@ def test_a_list_of_samples_gives_a_curve_and_says_what_stays_fixed():
     found = json.loads(result.stdout)
     assert found["axes"] == {"samples": [20, 50], "ridge": [1e-4]}
     assert np.shape(found["models"]["network"]["test_mse"]["mean"]) == (2, 1)
-    assert "width=1000 and step_samples=1000 stay fixed" in result.stderr
+    assert "width=1000 and training.samples=1000 stay fixed" in result.stderr
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
         (["predict", *SMALL, "--ridge", "1e-300"], 1, "raise the ridge"),
-        (["predict", *SMALL, "--learning-rate", "1e200", "--spread", "1"], 2, "is not finite"),
-        (["predict", *SMALL, "--noise", "1e200"], 2, "is not finite"),
+        (["predict", *SMALL, "--learning-rate", "1e200", "--spread", "1"], 2, "must be finite"),
+        (["predict", *SMALL, "--noise", "1e200"], 2, "must be finite"),
         (["predict", "--samples", "inf,100"], 2, "whole numbers"),
         (["predict", *SMALL, "--method", "magic"], 2, "single or full_types"),
         (["predict", *SMALL, "--models", "conditional"], 2, "no theory of its own"),

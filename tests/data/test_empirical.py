@@ -25,7 +25,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*(constant in every class|theor
 
 def problem_of(x, y, **fields):
     data = EmpiricalData(x, y, **{"noise": 0.0, "fit_share": 0.0, **fields})
-    return Problem(samples=60, test_samples=80, data=data)
+    return Problem(readout={"samples": 60}, test_samples=80, data=data)
 
 
 def trial_rows(problem, trial=0):
@@ -35,7 +35,9 @@ def trial_rows(problem, trial=0):
 
 
 def test_what_is_not_said_is_as_published(rows):
-    problem = Problem(samples=60, test_samples=80, data=EmpiricalData(*rows, fit_share=0.0))
+    problem = Problem(
+        readout={"samples": 60}, test_samples=80, data=EmpiricalData(*rows, fit_share=0.0)
+    )
     instance = draw(problem)
     scales = instance.scales
     assert (problem.dimension, problem.test, problem.teacher.kind) == (10, "sampled", "labels")
@@ -57,8 +59,8 @@ def test_every_set_of_a_trial_has_rows_of_its_own(rows):
 def test_classes_are_centred_and_scaled_to_one_trace(rows):
     x, y = rows
     problem = Problem(
-        samples=100,
-        step_samples=100,
+        readout={"samples": 100},
+        training={"samples": 100},
         test_samples=200,
         data=EmpiricalData(x, y, noise=0.0, fit_share=0.0),
     )
@@ -93,7 +95,7 @@ def test_rows_kept_for_the_fit_never_reach_a_network(rows):
     x, y = rows
     fields = {"centring": "none", "equal_traces": False, "rescale": False, "noise": 0.0}
     problem = Problem(
-        samples=20, test_samples=60, data=EmpiricalData(x, y, fit_share=0.5, **fields)
+        readout={"samples": 20}, test_samples=60, data=EmpiricalData(x, y, fit_share=0.5, **fields)
     )
     seen = {
         tuple(row) for trial in range(40) for part in trial_rows(problem, trial) for row in part
@@ -112,9 +114,8 @@ def test_texts_can_be_labels_and_groups_form_classes(rng):
 def test_theory_reads_the_fitted_mixture_and_training_does_not_depend_on_it():
     problems = {
         count: Problem(
-            samples=150,
+            readout={"samples": 150, "ridge": 1e-3},
             test_samples=400,
-            ridge=1e-3,
             network={"width_ratio": 2.0},
             data=EmpiricalData(
                 **DIGITS,
@@ -138,18 +139,22 @@ def test_theory_reads_the_fitted_mixture_and_training_does_not_depend_on_it():
 
 
 def test_problems_that_share_a_trial_never_share_rows_with_their_step(rows, tmp_path):
-    base = Problem(samples=30, test_samples=30, data=EmpiricalData(*rows, fit_share=0.0))
-    sweep = Sweep(problem=base, axes={"step_samples": [10, 40, 80]}, models=["network"], trials=6)
+    base = Problem(
+        readout={"samples": 30}, test_samples=30, data=EmpiricalData(*rows, fit_share=0.0)
+    )
+    sweep = Sweep(
+        problem=base, axes={"training.samples": [10, 40, 80]}, models=["network"], trials=6
+    )
     frame = run_sweep(sweep, tmp_path).to_frame()
     for size in (10, 40, 80):
-        alone = simulate(base.replace(step_samples=size), ["network"], trials=6)
-        point = frame[(frame["step_samples"] == size) & (frame["metric"] == "test_mse")]
+        alone = simulate(base.replace(training__samples=size), ["network"], trials=6)
+        point = frame[(frame["training.samples"] == size) & (frame["metric"] == "test_mse")]
         assert point["mean"].item() == pytest.approx(alone.estimate().mean[0, 0], rel=1e-12)
 
 
 def test_each_field_that_is_not_said_is_as_published(rows):
     data = EmpiricalData(*rows)
-    common = {"samples": 20, "test_samples": 20, "data": data}
+    common = {"readout": {"samples": 20}, "test_samples": 20, "data": data}
     capped = Problem(**common, scaling={"degree_cap": 2}).scaling
     assert (capped.strength, capped.weighting, capped.degree_cap) == (1.0, 0.0, 2)
     assert Problem(**common, scaling={"strength": 0.9}).scaling.weighting == 0.0
@@ -174,7 +179,7 @@ def test_the_norm_weighs_the_classes(rows):
     data = EmpiricalData(
         x, y, weights=(0.9, 0.1), noise=0.0, equal_traces=False, rescale=False, fit_share=0.0
     )
-    problem = Problem(samples=40, test_samples=40, data=data)
+    problem = Problem(readout={"samples": 40}, test_samples=40, data=data)
     total = 0.9 * np.cov(x[y == 3].T, bias=True) + 0.1 * np.cov(x[y == 7].T, bias=True)
     assert draw(problem).scales.norm == pytest.approx(np.linalg.eigvalsh(total)[-1])
     assert draw(problem).scales.trace == pytest.approx(np.trace(total))
@@ -187,7 +192,7 @@ def test_three_classes_have_targets_of_their_own(rng):
     with pytest.raises(InvalidInput, match="targets: must be given for 3 classes"):
         EmpiricalData(x, y, classes="a,b,c")
     data = EmpiricalData(x, y, classes="a,b,c", targets=(1, 2, 3), weights=(0.5, 0.25, 0.25))
-    batch = draw(Problem(samples=40, test_samples=20, data=data)).training_batch()
+    batch = draw(Problem(readout={"samples": 40}, test_samples=20, data=data)).training_batch()
     assert batch.counts == (20, 10, 10)
     assert batch.labels.tolist() == [1.0] * 20 + [2.0] * 10 + [3.0] * 10
 
@@ -202,7 +207,7 @@ def test_duplicates_and_few_features_can_be_fitted(rng):
     x = rng.integers(0, 2, (400, 3)).astype(bool)
     y = np.repeat([0, 1], 200)
     data = EmpiricalData(x, y, fit=MixtureFit(components_per_class=16))
-    problem = Problem(samples=30, test_samples=30, data=data)
+    problem = Problem(readout={"samples": 30}, test_samples=30, data=data)
     predicted = predict(problem, ["network"], draws=1).estimate().mean
     assert np.isfinite(predicted).all()
     with pytest.raises(InvalidInput, match=r"fit\.rank=3: must be below the 3 features"):
@@ -215,7 +220,9 @@ def test_duplicates_and_few_features_can_be_fitted(rng):
 
 def test_a_problem_on_the_fitted_mixture_has_the_scales_of_the_data():
     real = Problem(
-        samples=100, test_samples=200, data=EmpiricalData(**DIGITS, fit={"components_per_class": 2})
+        readout={"samples": 100},
+        test_samples=200,
+        data=EmpiricalData(**DIGITS, fit={"components_per_class": 2}),
     )
     fitted = on_fitted_mixture(real)
     on_rows, on_mixture = draw(real), draw(fitted)
@@ -233,7 +240,7 @@ def test_a_problem_on_the_fitted_mixture_has_the_scales_of_the_data():
 def test_a_sweep_over_fits_trains_its_networks_once(tmp_path):
     data = EmpiricalData(**DIGITS, fit={"components_per_class": 1, "rank": 5})
     sweep = Sweep(
-        problem=Problem(samples=60, test_samples=60, data=data),
+        problem=Problem(readout={"samples": 60}, test_samples=60, data=data),
         axes={"data.fit.components_per_class": [1, 2]},
         models=["network"],
         verbs=["simulate", "predict"],
@@ -289,7 +296,7 @@ def test_broken_arrays_are_refused(x, y, message):
 
 def test_too_few_rows_for_disjoint_sets_are_refused(rows):
     with pytest.raises(InvalidInput, match="disjoint sets need 140 rows of class 3, there are 100"):
-        Problem(samples=40, data=EmpiricalData(*rows))
+        Problem(readout={"samples": 40}, data=EmpiricalData(*rows))
 
 
 def test_constant_features_are_pointed_out(rows):

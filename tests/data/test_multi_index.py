@@ -355,7 +355,7 @@ def test_a_direction_along_the_spikes(directions, place):
 )
 def test_bad_teachers_are_one_line(fields, message):
     with pytest.raises(InvalidInput, match=message) as raised:
-        Problem(dimension=3, samples=5, teacher=fields)
+        Problem(dimension=3, readout={"samples": 5}, teacher=fields)
     assert "\n" not in str(raised.value)
 
 

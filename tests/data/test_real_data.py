@@ -169,12 +169,11 @@ def test_a_fitted_mixture_can_be_simulated_on_and_predicted_from():
     source = fit_mixture(x, y, components_per_class=2, rank=3)
     problem = Problem(
         dimension=784,
-        samples=60,
+        readout={"samples": 60, "ridge": 1e-2},
         data=source,
         teacher={"kind": "labels"},
         scaling={"learning_rate": 1.0, "spread": 1.0},
         network={"width": 40},
-        ridge=1e-2,
     )
     trained = simulate(problem, ["network"], trials=8).estimate()
     theory = predict(problem, ["network"], draws=8).estimate()

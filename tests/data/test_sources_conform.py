@@ -147,7 +147,7 @@ def test_the_spread_scales_what_the_source_says_it_does(source):
 
 def test_a_problem_of_the_source_survives_its_file(source, tmp_path):
     test = "exact" if source.exact_moments else "sampled"
-    problem = Problem(dimension=N, samples=20, test_samples=20, test=test, data=source)
+    problem = Problem(dimension=N, readout={"samples": 20}, test_samples=20, test=test, data=source)
     problem.save(tmp_path / "p.toml")
     loaded = Problem.load(tmp_path / "p.toml")
     assert loaded == problem

@@ -162,7 +162,9 @@ def test_moments_at_a_projection_are_those_of_the_component(description, populat
 
 
 def test_a_problem_of_the_teacher_survives_its_file(description, source, tmp_path):
-    problem = Problem(dimension=N, samples=20, data=source, teacher=description.replace(noise=0.1))
+    problem = Problem(
+        dimension=N, readout={"samples": 20}, data=source, teacher=description.replace(noise=0.1)
+    )
     problem.save(tmp_path / "p.toml")
     loaded = Problem.load(tmp_path / "p.toml")
     assert loaded == problem

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 PAGES = Path(__file__).parents[2] / "docs"
-NAMES = ["function", "model", "data_source", "teacher"]
+NAMES = ["function", "model", "data_source", "teacher", "rule"]
 
 
 @pytest.mark.parametrize("name", NAMES)

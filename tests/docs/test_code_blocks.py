@@ -35,10 +35,22 @@ SIZES = {
     "predict": {**OF_PROBLEM, "--draws": "2"},
     "equivalence": {**OF_PROBLEM, "--draws": "2"},
     "tune": {**OF_PROBLEM, "--draws": "2"},
-    "steps": {"--dimension": "40", "--width": "32", "--steps": "2"},
+    "steps": {
+        "--dimension": "40",
+        "--width": "32",
+        "--steps": "2",
+        "--step-samples": "60",
+        "--trials": "2",
+        "--workers": "1",
+    },
     "sweep": {"--workers": "1"},
 }
-CLASHES = {"--dimension": "--data", "--trials": "--target-stderr", "--width": "--width-ratio"}
+CLASHES = {
+    "--dimension": {"--data"},
+    "--trials": {"--target-stderr", "--state"},
+    "--width": {"--width-ratio"},
+    "--step-samples": {"--step-samples-exponent"},
+}
 EASY_TARGET = ["--target-stderr", "0.5"]
 FEW_IMAGES = ["--samples", "6", "--test-samples", "6"]
 ROUGH_FIT = ["--components-per-class", "1", "--fit-rank", "2"]
@@ -136,7 +148,7 @@ def made_small(words):
     words = ["fashion-mnist-sample" if word == "fashion-mnist" else word for word in words]
     following = dict(zip(words, [*words[1:], ""], strict=True))
     for option, size in SIZES.get(words[0], {}).items():
-        if CLASHES.get(option) not in words and "," not in following.get(option, ""):
+        if CLASHES.get(option, set()).isdisjoint(words) and "," not in following.get(option, ""):
             words += [option, size]
     words += EASY_TARGET if "--target-stderr" in words else []
     return words + ([*FEW_IMAGES, *ROUGH_FIT] if "fashion-mnist-sample" in words else [])

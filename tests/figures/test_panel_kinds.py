@@ -10,10 +10,9 @@ from matplotlib.figure import Figure
 from tiny_studies import tiny_studies, unarranged_pictures
 
 from onegrad import InvalidInput
-from onegrad.figures.giant_study import GiantPanel
 from onegrad.figures.panel import WIDTH, Panel, Study
 from onegrad.figures.panel_files import write_panel
-from onegrad.figures.panel_kinds import KINDS, PanelKind, register_panel_kind
+from onegrad.figures.panel_kinds import KINDS, PanelKind, no_numbers, register_panel_kind
 from onegrad.figures.panel_registry import PANELS, register_panel
 from onegrad.figures.plots.saving import save
 from onegrad.figures.reproduction import panel_rows, plan_reproduction, reproduce
@@ -40,7 +39,9 @@ def bar_numbers(panel, table):
 BARS = PanelKind(curve_table, bar_figure, curve_deviations, bar_numbers)
 BARS_PANEL = Panel("widths_as_bars", "two_widths", "Bars.", "Their heights.", WIDTH, kind="bars")
 BARS_STUDY = Study(
-    axes={WIDTH.path: (0.5, 1.0)}, quick_fields={"dimension": 20, "samples": 24}, trials=(2, 2)
+    axes={WIDTH.path: (0.5, 1.0)},
+    quick_fields={"dimension": 20, "readout.samples": 24},
+    trials=(2, 2),
 )
 NAMES = [*PANELS, BARS_PANEL.name]
 FIRST_OF_KIND = {PANELS[name].kind: name for name in reversed([*PANELS])} | {
@@ -77,7 +78,7 @@ def test_a_panel_is_drawn_and_keeps_what_its_kind_promises(name, tmp_path):
     about = json.loads((tmp_path / f"{name}.json").read_text("utf-8"))
     for deviation in about["deviations"]:
         _is_a_deviation(panel, deviation)
-    assert ("numbers" in about) == (isinstance(panel, GiantPanel) or kind is BARS)
+    assert ("numbers" in about) == (kind.numbers is not no_numbers)
     assert all(isinstance(sentence, str) and sentence for sentence in about.get("numbers", ()))
     if FIRST_OF_KIND[panel.kind] == name:
         _is_the_same_again(kind, panel, rows, tmp_path)

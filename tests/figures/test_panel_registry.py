@@ -2,8 +2,10 @@
 
 import ast
 import importlib.util
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from tiny_studies import tiny_studies
@@ -14,7 +16,6 @@ from onegrad.data.rows import reading
 from onegrad.data.rows.fashion_mnist import DataNotFound
 from onegrad.data.rows.reading import is_here
 from onegrad.describe.registry import snapshot
-from onegrad.figures.giant_study import GiantPanel, GiantStudy
 from onegrad.figures.panel import WIDTH, Panel, Study
 from onegrad.figures.panel_kinds import KINDS
 from onegrad.figures.panel_registry import (
@@ -25,11 +26,14 @@ from onegrad.figures.panel_registry import (
     study_of,
 )
 from onegrad.figures.reproduction import plan_reproduction
+from onegrad.figures.tables.batch_table import NAMES, SUFFIXES
 from onegrad.figures.tables.published_values import published, published_values
+from onegrad.machine.rates import measure_rates
+from onegrad.training.instance import draw
 
 IMAGES = ["3a", "3b", "7a", "7b", "8a", "8b"]
 SYNTHETIC = ["1a", "1b", "1c", "2a", "2b", "2c", "4a", "4b", "5a", "5b", "5c", "6"]
-OURS = ["degrees", "gap", "samples", "R1", "R2", "digits"]
+OURS = ["degrees", "gap", "samples", "R1", "R2", "digits", "T1", "T2", "T3", "T4"]
 GIANT = ["G1", "G2", "G3", "G4", "G5"]
 
 
@@ -45,12 +49,12 @@ def test_every_panel_of_the_papers_is_there_and_says_whether_it_is_ours():
     assert [name for name in PANELS if PANELS[name].ours] == OURS
 
 
-def test_every_panel_names_a_known_kind_and_a_study_of_its_sort():
+def test_every_panel_names_a_known_kind_and_a_study():
     for name in PANELS:
         panel = PANELS[name]
         assert panel.name == name
         assert panel.kind in KINDS
-        assert isinstance(study_of(panel), Study if isinstance(panel, Panel) else GiantStudy)
+        assert isinstance(study_of(panel), Study)
 
 
 @pytest.mark.parametrize(
@@ -75,7 +79,7 @@ def test_paper_scale_has_the_published_settings(panel, settings, trials, fields)
     assert sweep.trials == trials
     assert (problem.dimension, problem.samples) == fields.get("size", (1000, 1000))
     assert problem.width == problem.samples or panel == "1a"
-    assert problem.ridge == 1e-4
+    assert problem.ridges == (1e-4,)
     if "scaling" in fields:
         assert (problem.scaling.strength, problem.scaling.weighting) == fields["scaling"]
     if "redraw" in fields:
@@ -89,20 +93,53 @@ def test_paper_scale_has_the_published_settings(panel, settings, trials, fields)
 def test_images_have_the_published_settings(panel):
     study = study_of(PANELS[panel])
     assert study.fields["data"]["classes"] == ("5,9" if panel in ("3b", "8b") else "0,1")
-    assert (study.fields["samples"], study.fields["test_samples"]) == (500, 2500)
+    assert (study.fields["readout.samples"], study.fields["test_samples"]) == (500, 2500)
     assert study.trials[1] == (50 if panel == "8a" else 20)
-    assert study.fields.get("ridge", 1e-4) == (1e-5 if panel.startswith("8") else 1e-4)
+    assert study.fields.get("readout.ridge", 1e-4) == (1e-5 if panel.startswith("8") else 1e-4)
     centring = "midpoint" if panel.startswith("8") else "class"
     assert study.fields["data"].get("centring", "class") == centring
     if is_here("fashion-mnist"):
         problem = study.sweep("paper").problem
-        rate, spread = problem.scaling.rate_and_spread(784)
-        assert (problem.dimension, spread) == (784, 784.0)
+        scaling = problem.scaling
+        assert (problem.dimension, scaling.spread_at(784)) == (784, 784.0)
+        rate = scaling.learning_rate_at(dimension=784, width=500, samples=500)
         assert rate == 1.0 or panel == "7b"
 
 
+@pytest.mark.parametrize("study", ["one line", "off the line"])
+def test_the_planes_have_the_published_settings(study):
+    problem = STUDIES[study].sweep("paper").problem
+    assert (problem.dimension, problem.width, problem.samples_per_step) == (4096, 1024, 4096)
+    assert draw(problem.replace(dimension=2)).scales.learning_rate == 2 * 1024
+    assert (problem.training.steps, problem.training.rule) == (6, "gradient")
+    assert (problem.network.second_layer, problem.network.activation) == ("sign", "relu")
+
+
+def test_batches_have_the_published_settings():
+    settings = STUDIES["batch"].sweep("paper").settings()
+    assert len(settings) == 12 * 3 * 2
+    for setting in settings:
+        problem, size = setting.problem, setting.problem.samples_per_step
+        assert (problem.dimension, problem.width) == (512, 1024)
+        assert size == round(512 ** setting.coordinates["training.samples_exponent"])
+        assert problem.scaling.learning_rate_at(
+            dimension=512, width=1024, samples=size
+        ) == pytest.approx(10 * np.sqrt(size * 1024))
+        assert problem.samples == size
+        assert problem.ridges == (1 / size,)
+        assert problem.network.second_layer == "gaussian"
+    assert settings[-1].problem.samples_per_step == 262_144
+
+
+def test_spikes_are_looked_for_at_the_exponents_of_three_bands():
+    settings = STUDIES["spikes"].sweep("paper").settings()
+    exponents = [setting.problem.scaling.change_exponent for setting in settings]
+    assert exponents == [0.0, 0.15, 0.29, 0.36]
+    assert all(setting.problem.dimension >= 2000 for setting in settings)
+
+
 def test_error_bars_are_honest_unless_the_published_protocol_is_asked_for():
-    studies = [STUDIES[name] for name in STUDIES if isinstance(STUDIES[name], Study)]
+    studies = [STUDIES[name] for name in STUDIES]
     for study in (s for s in studies if s.needs is None or is_here(s.needs)):
         assert study.sweep("paper").problem.redraw == "all"
 
@@ -125,7 +162,16 @@ def test_every_published_value_finds_its_point():
             ]
         )
         matched += published_values(table).notna().sum()
-    assert matched == len(published()) == 312
+    assert matched == 312
+    panel = PANELS["G3"]
+    table = pd.DataFrame(
+        [
+            {"panel": "G3", "metric": "test_mse", "activation": "relu", "model": model, "x": x}
+            for x in STUDIES["batch"].axes[panel.x.path]
+            for model in (name + suffix for name in NAMES.values() for suffix in SUFFIXES.values())
+        ]
+    )
+    assert published_values(table).notna().sum() == len(published()) - matched == 3
 
 
 def test_panels_that_were_not_published_have_no_published_values_whatever_their_x():
@@ -152,7 +198,7 @@ def _nowhere(name):
 
 def test_panels_without_their_data_are_left_out_with_a_note(monkeypatch):
     monkeypatch.setattr(reading, "_named", _nowhere)
-    with pytest.warns(UserWarning, match="3a, 3b, 7a, 7b, 8a, 8b, R1, R2 are left out"):
+    with pytest.warns(UserWarning, match="3a, 3b, 7a, 7b, 8a, 8b, R1, R2, T4 are left out"):
         names = {panel.name for panel in chosen_panels([])}
     assert "digits" in names
     assert "3a" not in names
@@ -174,6 +220,19 @@ def test_the_list_of_figures_tells_what_a_panel_takes_and_what_it_lacks(monkeypa
     done = onegrad_here("figures")
     assert "│ 39 x 20 " in done.stdout
     assert "│ needs fashion-mnist " in done.stdout
+
+
+def test_predictions_cost_nothing_where_theory_has_none():
+    fields = {"dimension": 20, "training.samples": 30, "network.width": 10}
+    both = Study(axes={"readout.batch": ("same", "fresh")}, fields=fields, quick_fields={})
+    rates = measure_rates()
+
+    def seconds(study):
+        return study.cost("quick", rates).seconds
+
+    trained = seconds(replace(both, verbs=("simulate",)))
+    predicted = seconds(replace(both, axes={"readout.batch": ("fresh",)}, verbs=("predict",)))
+    assert seconds(both) == pytest.approx(trained + predicted)
 
 
 def imported_at_once(module, seen):
@@ -201,7 +260,7 @@ def test_kinds_and_panels_are_known_without_matplotlib():
 
 
 PANEL = Panel("widths", "narrow", "A caption.", "What to see.", WIDTH)
-STUDY = Study(axes={WIDTH.path: (0.5, 1.0)}, quick_fields={"dimension": 20, "samples": 24})
+STUDY = Study(axes={WIDTH.path: (0.5, 1.0)}, quick_fields={"dimension": 20, "readout.samples": 24})
 
 
 def test_a_panel_of_one_s_own_is_known_with_its_study_and_not_to_workers(registries):
@@ -217,15 +276,13 @@ def test_a_panel_of_one_s_own_is_known_with_its_study_and_not_to_workers(registr
 @pytest.mark.parametrize(
     ("panel", "study", "message"),
     [
-        ("widths", None, "must be a Panel or a GiantPanel"),
+        ("widths", None, "must be a Panel"),
         (Panel("1c", "narrow", "", "", WIDTH), STUDY, "rename it"),
         (Panel("gap", "narrow", "", "", WIDTH), STUDY, "is built in"),
         (Panel("widths", "width", "", "", WIDTH), STUDY, "is built in"),
         (Panel("widths", "narow", "", "", WIDTH), None, "study='narow': must be one of"),
         (Panel("widths", "narrow", "", "", WIDTH, kind="curve"), STUDY, "did you mean 'curves'"),
-        (Panel("widths", "narrow", "", "", WIDTH), GiantStudy(fields={}), "must be a Study"),
-        (Panel("widths", "batch", "", "", WIDTH), None, "study='batch': must be a Study"),
-        (GiantPanel("widths", "width", "", "", "plane"), None, "must be a GiantStudy"),
+        (Panel("widths", "narrow", "", "", WIDTH), {"axes": {}}, "must be a Study"),
     ],
 )
 def test_a_panel_that_cannot_be_drawn_is_refused(registries, panel, study, message):

@@ -17,7 +17,7 @@ parallel = pytest.mark.filterwarnings("ignore:exact moments")
 
 def test_all_panels_are_planned_and_what_they_share_once(tiny, tmp_path):
     task = plan_reproduction(out=tmp_path)
-    assert [panel.name for panel in (*task.panels, *task.giant_panels)] == [*PANELS]
+    assert [panel.name for panel in task.panels] == [*PANELS]
     shared = plan_reproduction(["1a", "6"], out=tmp_path)
     assert shared.missing == plan_reproduction(["6"], out=tmp_path).missing == 16
 

@@ -9,7 +9,6 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from onegrad.describe.registry import Entry
-from onegrad.figures.panel import Study
 from onegrad.figures.panel_kinds import KINDS
 from onegrad.figures.panel_registry import STUDIES
 from onegrad.figures.plots import saving
@@ -24,12 +23,21 @@ AXES = {
     "data.alignment": [-1.0, 0.5],
     "data.components.*.rank": [1, 2],
     "dimension": [20, 30],
-    "samples": [20, 30],
-    "ridge": [1e-4, 1e-2],
+    "readout.samples": [20, 30],
+    "readout.ridge": [1e-4, 1e-2],
     "data.fit.components_per_class": [1, 2],
     "scaling.learning_rate": [1.0, 28.0],
+    "scaling.change_exponent": [0.0, 0.36],
+    "training.samples_exponent": [1.3, 2.0],
 }
-GIANT_AXES = {"batch_exponent": (1.3, 2.0), "step_size.exponent": (0.0, 0.36)}
+SIZES = {
+    "dimension": 20,
+    "network.width": 20,
+    "readout.samples": 24,
+    "training.samples": 60,
+    "training.steps": 2,
+    "test_samples": 64,
+}
 
 
 @contextmanager
@@ -56,43 +64,46 @@ def unarranged_pictures():
 
 def tiny_study(study):
     """Return a study that is small at either scale."""
-    fields, axes, trials = _tiny_sweep(study) if isinstance(study, Study) else _tiny_runs(study)
+    axes = {path: AXES[path] for path in study.axes if path in AXES}
+    if "network.activation" in study.axes:
+        # Two of them where a test asks for both: against width, and for several fits.
+        images = "data.file" in _leaves(study) and "data.fit.components_per_class" not in study.axes
+        both = "network.width_ratio" in study.axes and not images
+        axes["network.activation"] = ["relu", "tanh"] if both else ["relu"]
     return replace(
         study,
-        fields={**study.fields, **fields},
+        fields={**study.fields, **_tiny_fields(study)},
         axes={**study.axes, **axes},
         quick_fields={},
         quick_axes={},
         needs=None,
-        **trials,
+        trials=(2, 20),
+        draws=(2, 4),
     )
 
 
-def _tiny_sweep(study):
-    axes = {path: AXES[path] for path in study.axes if path in AXES}
-    if "network.activation" in study.axes:
-        # Two of them where a test asks for both: against width, and for several fits.
-        images = "data" in study.fields and "data.fit.components_per_class" not in study.axes
-        both = "network.width_ratio" in study.axes and not images
-        axes["network.activation"] = ["relu", "tanh"] if both else ["relu"]
-    fields = {"dimension": 20, "samples": 24}
-    if "network.width" in study.fields:
-        fields = {"dimension": 20, "network.width": 24, "step_samples": 24}
-    if "data" in study.fields:
-        data = {**study.fields["data"], "fit": {"components_per_class": 1, "rank": 2}}
-        if study.needs:
-            data["file"] = "fashion-mnist-sample"
-        fields = {**fields, "samples": 12, "step_samples": 10, "test_samples": 10, "data": data}
-        del fields["dimension"]
-    return fields, axes, {"trials": (2, 20), "draws": (2, 4)}
+def _leaves(study):
+    """Return the paths of a study's fields, those of its data one by one."""
+    return {*study.fields, *(f"data.{name}" for name in study.fields.get("data", ()))}
 
 
-def _tiny_runs(study):
-    fields = {"dimension": 24, "width": 20, "test_samples": 64}
-    fields |= {"steps": 2} if "steps" in study.fields else {}
-    fields |= {"batch": 60} if "batch" in study.fields else {}
-    axes = {path: GIANT_AXES[path] for path in study.axes if path in GIANT_AXES}
-    return fields, axes, {"trials": (2, 4)}
+def _tiny_fields(study):
+    fields = {path: SIZES[path] for path in study.fields if path in SIZES}
+    if "data.file" not in _leaves(study):
+        said = {"training.samples", "training.samples_exponent", "readout.samples"} & {
+            *study.fields
+        }
+        return {"dimension": 20, **({} if said else {"readout.samples": 24}), **fields}
+    data = {**study.fields["data"], "fit": {"components_per_class": 1, "rank": 2}}
+    if study.needs:
+        data["file"] = "fashion-mnist-sample"
+    return {
+        **fields,
+        "readout.samples": 12,
+        "training.samples": 10,
+        "test_samples": 10,
+        "data": data,
+    }
 
 
 def tables_of(names, folder):

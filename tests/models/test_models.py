@@ -12,7 +12,7 @@ from onegrad.models.laws import preactivation_laws
 from onegrad.models.resolve import parse_model, resolve_models
 from onegrad.moments.exact_errors import exact_test_mse
 from onegrad.training.instance import draw
-from onegrad.training.reuse import first_layers
+from onegrad.training.run import finished_run
 from onegrad.verbs.trial import run_trial
 
 
@@ -91,12 +91,13 @@ def test_conditional_features_have_the_moments_that_the_exact_error_assumes():
     problem = small(
         dimension=12,
         network__width=10,
-        samples=200_000,
+        readout__samples=200_000,
         network__activation="softplus",
         scaling={"strength": 0.74, "weighting": 0.5},
     )
     instance = draw(problem)
-    layers, first = first_layers(instance)
+    run = finished_run(instance)
+    layers, first = run.layers, run.first
     feature_map = resolve_models(problem, ["conditional"])[0].feature_map(instance, layers, first)
     train, rng = instance.training_batch(), np.random.default_rng(1)
     laws = preactivation_laws(instance.mixture, instance.teacher, first)
@@ -145,7 +146,8 @@ def test_exact_conditional_error_equals_the_dense_definition(activation, rng):
         scaling={"strength": 1.0, "weighting": 0.3},
     )
     instance = draw(problem)
-    layers, first = first_layers(instance)
+    run = finished_run(instance)
+    layers, first = run.layers, run.first
     feature_map = resolve_models(problem, ["conditional"])[0].feature_map(instance, layers, first)
     w = rng.standard_normal(60)
     total = 0.0
@@ -171,7 +173,7 @@ def test_hermite_matches_and_too_low_a_degree_fails():
     """β = .74, α = 0, ξ along the spikes, where the degree matters most."""
     problem = Problem(
         dimension=300,
-        samples=300,
+        readout={"samples": 300},
         scaling={"strength": 0.74, "weighting": 0.0},
         teacher={"direction": "spikes"},
     )

@@ -16,7 +16,7 @@ from onegrad.models.model import MODELS, Model
 from onegrad.models.network import NetworkMap
 from onegrad.models.resolve import model_names, resolve_models
 from onegrad.training.instance import draw
-from onegrad.training.reuse import first_layers
+from onegrad.training.run import finished_run
 
 WIDTH, SAMPLES, REPEATS, POINTS = 8, 20_000, 4000, 5
 LIMIT = 4.0  # standard errors
@@ -40,14 +40,15 @@ def names():
 
 @pytest.fixture(scope="module")
 def problem():
-    return small(network={"width": WIDTH, "activation": "tanh"}, samples=60)
+    return small(network={"width": WIDTH, "activation": "tanh"}, readout__samples=60)
 
 
 @pytest.fixture(scope="module")
 def trained_instance(problem):
     """Return the instance, its initial layers and F̂."""
     instance = draw(problem)
-    return instance, *first_layers(instance)
+    run = finished_run(instance)
+    return instance, run.layers, run.first
 
 
 @pytest.fixture(params=[*names(), "squared"])

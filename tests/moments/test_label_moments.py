@@ -153,7 +153,12 @@ def test_a_direction_without_variance_has_no_correlation():
 def test_exact_test_errors_are_those_of_many_points(teacher, models):
     """Paired by trial; the points of a trial are independent of the others'."""
     problem = Problem(
-        dimension=60, samples=80, network={"width": 50}, teacher=teacher, test_samples=20_000
+        dimension=60,
+        readout={"samples": 80},
+        network={"width": 50},
+        data=MixtureSource(),
+        teacher=teacher,
+        test_samples=20_000,
     )
     exact = simulate(problem, models, trials=8)
     sampled = simulate(problem.replace(test="sampled"), models, trials=8)
@@ -169,8 +174,7 @@ def test_theory_is_what_networks_do(combine):
     """Paired draws at n = 60: 4 standard errors, and C/n with C = 6 as in the tests of theory."""
     problem = Problem(
         dimension=60,
-        samples=80,
-        ridge=1e-2,
+        readout={"samples": 80, "ridge": 1e-2},
         network={"width": 50},
         teacher={**TWO, "combine": combine},
     )
@@ -184,7 +188,7 @@ def test_theory_is_what_networks_do(combine):
 
 
 def test_what_does_not_know_several_directions_says_so():
-    problem = Problem(dimension=40, samples=50, network={"width": 30}, teacher=TWO)
+    problem = Problem(dimension=40, readout={"samples": 50}, network={"width": 30}, teacher=TWO)
     with pytest.raises(InvalidInput, match="method='full_types': knows teachers of one direction"):
         predict(problem, "network", method="full_types", draws=1)
     product = problem.replace(teacher__combine="product")

@@ -133,7 +133,7 @@ def test_exact_and_sampled_errors_agree_within_sampling_error(
     for trial in range(3):
         instance, layers, first = train_first_layer(problem, trial=trial)
         maps = {m.key: m.feature_map(instance, layers, first) for m in models}
-        fits = fit_models(instance, instance.training_batch(), first, maps)
+        fits = fit_models(instance, first, maps)
         exact = measure_errors(instance, first, maps, fits)
         means.append([exact[m.key]["test_mse"][0] for m in models])
         for redraw in range(4):
@@ -152,11 +152,11 @@ def test_exact_and_sampled_errors_agree_within_sampling_error(
 def test_a_teacher_that_the_features_contain_is_learnt_to_nothing():
     """Known answer: linear teacher, linear network, no noise, more samples than dimensions."""
     problem = small(
-        samples=200,
+        readout__samples=200,
         network__width=80,
         network__activation="identity",
         teacher={"link": "identity"},
-        ridge=1e-12,
+        readout__ridge=1e-12,
     )
     result = run_trial(problem, resolve_models(problem, ["network"]))["network"]
     assert -1e-10 < result["test_mse"][0] < 1e-8

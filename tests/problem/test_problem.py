@@ -16,7 +16,7 @@ from onegrad.training.instance import draw
 def test_a_problem_survives_toml(tmp_path, rich_source):
     problem = small(
         data=rich_source,
-        ridge=(1e-3, 1e-2),
+        readout__ridge=(1e-3, 1e-2),
         test="sampled",
         redraw="network",
         teacher={"direction": np.arange(40.0), "noise": 0.1},
@@ -31,7 +31,7 @@ def test_a_problem_survives_toml(tmp_path, rich_source):
 def test_large_arrays_live_beside_the_toml_and_are_checked_by_digest(tmp_path):
     mean = np.linspace(0, 1, 100)
     source = MixtureSource(components=(Component(weight=1.0, mean=mean),))
-    problem = Problem(dimension=100, samples=50, data=source)
+    problem = Problem(dimension=100, readout={"samples": 50}, data=source)
     path = tmp_path / "p.toml"
     problem.save(path)
     reference = tomllib.loads(path.read_text())["data"]["components"][0]["mean"]
@@ -69,7 +69,7 @@ def test_the_digest_sees_every_number():
         small(data={"components": [{"weight": 1.0, "mean": m}]}).digest for m in (mean, changed)
     }
     assert len(digests) == 2
-    assert small().digest != small(ridge=2e-4).digest
+    assert small().digest != small(readout__ridge=2e-4).digest
 
 
 def test_two_unlabelled_components_become_plus_and_minus_one():
@@ -89,8 +89,9 @@ def test_replacing_a_width_drops_the_ratio():
 @given(beta=st.floats(0, 1), alpha=st.floats(0, 1))
 @settings(max_examples=25, deadline=None)
 def test_rate_and_spread_multiply_to_n_to_the_strength(n, beta, alpha):
-    rate, spread = Scaling(strength=beta, weighting=alpha).rate_and_spread(n)
-    assert rate * spread == pytest.approx(n**beta)
+    scaling = Scaling(strength=beta, weighting=alpha)
+    rate = scaling.learning_rate_at(dimension=n, width=3, samples=4)
+    assert rate * scaling.spread_at(n) == pytest.approx(n**beta)
 
 
 def test_overrides_of_scales_are_used():
@@ -132,9 +133,9 @@ BAD = [
     ({"network": {"steps": 2}}, r"network\.steps=2"),
     ({"dimensions": 3}, "dimensions=3: no such field; did you mean 'dimension'"),
     ({"dimension": float("nan")}, "dimension=nan"),
-    ({"ridge": 0.0}, r"ridge=0\.0: must be finite and greater than 0"),
-    ({"ridge": []}, r"ridge=\[\]"),
-    ({"ridge": "x"}, "ridge='x': must be a number"),
+    ({"readout": {"ridge": 0.0}}, r"readout.ridge=0\.0: must be finite and greater than 0"),
+    ({"readout": {"ridge": []}}, r"readout.ridge=\[\]"),
+    ({"readout": {"ridge": "x"}}, "readout.ridge='x': must be a number"),
     (
         {"dimension": 5, "data": {"components": [{"weight": 1.0, "rank": 6}]}},
         "rank=6: must be at most 5",

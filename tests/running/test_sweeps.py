@@ -34,13 +34,17 @@ def test_axes_multiply_and_groups_move_together():
 @pytest.mark.parametrize(
     ("name", "given", "values"),
     [
-        ("ridge", [0.1, 0.2], (0.1, 0.2)),
+        ("readout.ridge", [0.1, 0.2], (0.1, 0.2)),
         ("scaling.strength", {"start": 0, "stop": 1, "count": 3}, (0.0, 0.5, 1.0)),
-        ("samples", {"start": 10, "stop": 30, "count": 3}, (10, 20, 30)),
+        ("readout.samples", {"start": 10, "stop": 30, "count": 3}, (10, 20, 30)),
         ("network.width", {"start": 10, "stop": 50, "count": 3, "spacing": "log"}, (10, 22, 50)),
-        ("ridge", {"start": 1e-2, "stop": 1, "count": 3, "spacing": "log"}, (0.01, 0.1, 1.0)),
-        ("samples", np.array([1, 2]), (1, 2)),
-        ("samples", [np.int64(3)], (3,)),
+        (
+            "readout.ridge",
+            {"start": 1e-2, "stop": 1, "count": 3, "spacing": "log"},
+            (0.01, 0.1, 1.0),
+        ),
+        ("readout.samples", np.array([1, 2]), (1, 2)),
+        ("readout.samples", [np.int64(3)], (3,)),
     ],
 )
 def test_an_axis_is_a_list_or_a_range(name, given, values):
@@ -58,7 +62,7 @@ def test_paths_reach_every_component_or_one():
 
 
 def test_a_ridge_axis_costs_no_trials():
-    sweep = tiny(axes={**AXES, "ridge": [1e-4, 1e-2]})
+    sweep = tiny(axes={**AXES, "readout.ridge": [1e-4, 1e-2]})
     assert len(sweep.settings()) == 4
     assert sweep.settings()[0].problem.ridges == (1e-4, 1e-2)
 
@@ -66,8 +70,8 @@ def test_a_ridge_axis_costs_no_trials():
 def test_a_sweep_survives_its_file(tmp_path):
     sweep = tiny(
         problem=small(data__components__0__mean=np.linspace(-1, 1, 40)),
-        axes={"samples": [20, 30], "dimension": [40, 40]},
-        zip=["samples", "dimension"],
+        axes={"readout.samples": [20, 30], "dimension": [40, 40]},
+        zip=["readout.samples", "dimension"],
         verbs="simulate,predict",
     )
     sweep.save(tmp_path / "s.toml")
@@ -87,29 +91,41 @@ def test_unquoted_paths_in_toml_are_axes_too(tmp_path):
     ("fields", "message"),
     [
         ({"axes": {"network.widht": [1]}}, "did you mean 'width'"),
-        ({"axes": {"samples": []}}, "at least one value"),
-        ({"axes": {"samples": "many"}}, "must be a list"),
-        ({"axes": {"samples": {"start": 0, "stop": 5}}}, "start, stop, count"),
-        ({"axes": {"ridge": {"start": 0, "stop": 1, "count": 3, "spacing": "log"}}}, "above 0"),
+        ({"axes": {"readout.samples": []}}, "at least one value"),
+        ({"axes": {"readout.samples": "many"}}, "must be a list"),
+        ({"axes": {"readout.samples": {"start": 0, "stop": 5}}}, "start, stop, count"),
+        (
+            {"axes": {"readout.ridge": {"start": 0, "stop": 1, "count": 3, "spacing": "log"}}},
+            "above 0",
+        ),
         ({"axes": {"scaling.strength": [1.2]}}, "must lie in [0, 1]"),
         ({"axes": {"data.components.7.rank": [1]}}, "index below 2"),
         ({"axes": {"dimension.x": [1]}}, "no fields to replace"),
-        ({"axes": AXES, "zip": ["samples"]}, "must name an axis"),
-        ({"axes": {"samples": [1], "dimension": [1, 2]}, "zip": ["samples", "dimension"]}, "long"),
-        ({"axes": {"samples": range(1, 1002), "dimension": range(1, 1002)}}, "must be a list"),
+        ({"axes": AXES, "zip": ["readout.samples"]}, "must name an axis"),
+        (
+            {
+                "axes": {"readout.samples": [1], "dimension": [1, 2]},
+                "zip": ["readout.samples", "dimension"],
+            },
+            "long",
+        ),
+        (
+            {"axes": {"readout.samples": range(1, 1002), "dimension": range(1, 1002)}},
+            "must be a list",
+        ),
         ({"verbs": []}, "simulate, predict or both"),
         ({"verbs": ["train"]}, "'simulate' or 'predict'"),
         ({"models": ["netwrk"]}, "did you mean 'network'"),
         ({"axis": {}}, "did you mean 'axes'"),
         ({"seed": -1}, "at least 0"),
         ({"seed": "5"}, "seed='5'"),
-        ({"axes": {"samples": [30, 30]}}, "must not repeat"),
-        ({"axes": {"ridge": [0.1, 0.1]}}, "must not repeat"),
-        ({"axes": {"step_samples": [None, 40]}}, "must not hold None"),
+        ({"axes": {"readout.samples": [30, 30]}}, "must not repeat"),
+        ({"axes": {"readout.ridge": [0.1, 0.1]}}, "must not repeat"),
+        ({"axes": {"training.samples": [None, 40]}}, "must not hold None"),
         ({"axes": {"network__width": [3]}}, "with dots"),
         ({"axes": {"network": {}}}, "at least one axis"),
         ({"trials": 10**9}, "split the sweep"),
-        ({"axes": {"ridge": {"start": 0.1, "stop": 1, "count": 10**9}}}, "lower count"),
+        ({"axes": {"readout.ridge": {"start": 0.1, "stop": 1, "count": 10**9}}}, "lower count"),
         ({"models": "conditional", "verbs": "predict"}, "no theory of its own"),
     ],
 )
@@ -122,7 +138,7 @@ def test_a_bad_sweep_is_refused_in_one_line(fields, message):
 def test_too_many_settings_are_refused():
     many = list(range(1, 1002))
     with pytest.raises(InvalidInput, match="at most"):
-        Sweep(axes={"samples": many, "dimension": many}).settings()
+        Sweep(axes={"readout.samples": many, "dimension": many}).settings()
 
 
 def test_a_line_keeps_every_bit_and_special_number():
@@ -271,10 +287,13 @@ def test_shared_draws_do_not_change_rows(tmp_path):
     assert {k: r["metrics"] for k, r in one.items()} == {k: r["metrics"] for k, r in other.items()}
 
 
-@pytest.mark.parametrize("axes", [{"dimension": [10**9]}, {"samples": [10**7]}])
+@pytest.mark.parametrize("axes", [{"dimension": [10**9]}, {"network.width": [10**7]}])
 def test_memory_is_checked_before_anything_runs(tmp_path, axes):
     with pytest.raises(InvalidInput, match=r"memory=.* lower"):
-        run_sweep(Sweep(problem=Problem(dimension=40, samples=40), axes=axes), tmp_path / "out")
+        run_sweep(
+            Sweep(problem=Problem(dimension=40, readout={"samples": 40}), axes=axes),
+            tmp_path / "out",
+        )
     assert not list((tmp_path / "out").glob("*"))
 
 
@@ -305,7 +324,7 @@ def test_memory_of_theory_counts_for_predictions_alone(tmp_path):
     wide = small(network__width=40_000)
     with pytest.raises(InvalidInput, match="memory="):
         run_sweep(tiny(problem=wide, axes={}, verbs="predict"), tmp_path)
-    many = small(samples=10**8, step_samples=50)
+    many = small(readout__samples=10**8, training__samples=50)
     assert plan_sweep(tiny(problem=many, axes={}, verbs="predict"), tmp_path).bytes < 1e9
 
 

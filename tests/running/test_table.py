@@ -9,20 +9,25 @@ from onegrad.running.store import encode
 
 
 def test_the_view_by_axes_has_the_table_s_numbers(tmp_path):
-    axes = {**AXES, "ridge": [1e-4, 1e-2], "samples": [30, 50], "step_samples": [40, 60]}
-    sweep = tiny(axes=axes, zip=["samples", "step_samples"], trials=2)
+    axes = {
+        **AXES,
+        "readout.ridge": [1e-4, 1e-2],
+        "readout.samples": [30, 50],
+        "training.samples": [40, 60],
+    }
+    sweep = tiny(axes=axes, zip=["readout.samples", "training.samples"], trials=2)
     found = run_sweep(sweep, tmp_path)
     data, frame = found.to_xarray(), found.to_frame()
     assert dict(data.sizes) == {
         "network.activation": 2,
         "scaling.strength": 2,
-        "samples": 2,
+        "readout.samples": 2,
         "verb": 1,
         "model": 1,
         "ridge": 2,
         "metric": 4,
     }
-    assert data["step_samples"].values.tolist() == [40, 60]
+    assert data["training.samples"].values.tolist() == [40, 60]
     for line in frame.to_dict("records"):
         where = {dim: line[dim] for dim in data["mean"].dims}
         assert float(data["mean"].sel(where)) == line["mean"]
@@ -30,7 +35,7 @@ def test_the_view_by_axes_has_the_table_s_numbers(tmp_path):
 
 def test_settings_that_differ_off_the_axes_are_never_averaged(tmp_path):
     for dimension in (20, 40):
-        base = Problem(dimension=dimension, samples=30)
+        base = Problem(dimension=dimension, readout={"samples": 30})
         run_sweep(tiny(problem=base, axes={"scaling.strength": [0.3]}, trials=2), tmp_path)
     found = Results.load(tmp_path)
     assert "dimension" in found.axes
@@ -49,10 +54,10 @@ def test_folders_with_other_shapes_of_problems_can_be_read(tmp_path):
 
 
 def test_a_ridge_that_moves_with_another_axis_is_one_column(tmp_path):
-    axes = {"ridge": [1e-2, 1e-1], "samples": [30, 40]}
+    axes = {"readout.ridge": [1e-2, 1e-1], "readout.samples": [30, 40]}
     found = run_sweep(tiny(axes=axes, zip=list(axes), trials=1), tmp_path)
     frame = found.to_frame()
-    pairs = frame[["samples", "ridge"]].drop_duplicates().to_numpy().tolist()
+    pairs = frame[["readout.samples", "ridge"]].drop_duplicates().to_numpy().tolist()
     assert pairs == [[30, 0.01], [40, 0.1]]
 
 

@@ -106,13 +106,12 @@ def test_prediction_agrees_with_simulation_on_the_same_first_layer(
     """|difference| ≤ 4 standard errors + C/n; C = 6 covers the 3 % at n = 200."""
     problem = Problem(
         dimension=200,
-        samples=200,
+        readout={"samples": 200, "ridge": 1e-3},
         test="sampled",
         test_samples=3000,
         teacher={"kind": task},
         network={"activation": activation, "width_ratio": ratio},
         scaling={"strength": beta, "weighting": alpha},
-        ridge=1e-3,
     )
     simulated, predicted = paired(problem, ["network", "hermite:2"], seed=1, redraws=12)
     mean = simulated.mean(axis=0)
@@ -129,11 +128,11 @@ def test_prediction_agrees_with_simulation_on_the_same_first_layer(
 def test_means_levels_and_ranks_are_predicted_too(rich_source):
     problem = small(
         data=rich_source,
-        samples=200,
+        readout__samples=200,
         network__width=100,
         test="sampled",
         test_samples=4000,
-        ridge=1e-2,
+        readout__ridge=1e-2,
         teacher={"kind": "labels"},
     )
     simulated, predicted = paired(problem, ["network"], seed=2, redraws=20)
@@ -144,7 +143,9 @@ def test_means_levels_and_ranks_are_predicted_too(rich_source):
 @pytest.mark.parametrize("activation", ["relu", "tanh"])
 def test_structure_agrees_with_the_dense_computation_for_wide_networks(activation):
     """Within the .35 % that the largest remainder may cost, for m from n/3 to 10n, at n = 700."""
-    problem = Problem(dimension=700, samples=700, network={"activation": activation, "width": 900})
+    problem = Problem(
+        dimension=700, readout={"samples": 700}, network={"activation": activation, "width": 900}
+    )
     instance, layers, first = train_first_layer(problem)
     models = resolve_models(problem, ["network", "hermite"])
     structured, dense = (
@@ -167,7 +168,7 @@ def test_structure_agrees_with_the_dense_computation_for_wide_networks(activatio
 def test_all_models_of_a_draw_are_reduced_the_same_way():
     """At n = 500 the structure holds for the tanh network alone: then it is used for none."""
     problem = Problem(
-        dimension=500, samples=500, network={"activation": "tanh", "width_ratio": 3.0}
+        dimension=500, readout={"samples": 500}, network={"activation": "tanh", "width_ratio": 3.0}
     )
     instance, layers, first = train_first_layer(problem)
     network, hermite = resolve_models(problem, ["network", "hermite"])
@@ -188,12 +189,14 @@ def test_predict_has_the_form_of_simulate_and_the_same_draws():
 
 
 def test_a_curve_is_its_points():
-    problem = small(network__width=30, step_samples=50)
+    problem = small(network__width=30, training__samples=50)
     curve = predict_curve(problem, samples=[20, 50, 300], ridge=[1e-4, 1e-1], draws=2)
     assert list(curve.axes) == ["trial", "model", "samples", "ridge"]
     for i, samples in enumerate((20, 50, 300)):
         for j, ridge in enumerate((1e-4, 1e-1)):
-            point = predict(problem.replace(samples=samples, ridge=ridge), draws=2)
+            point = predict(
+                problem.replace(readout__samples=samples, readout__ridge=ridge), draws=2
+            )
             np.testing.assert_allclose(
                 curve.metrics["test_mse"][:, :, i, j], point.metrics["test_mse"][:, :, 0], rtol=1e-9
             )
@@ -204,7 +207,7 @@ def test_conditional_theory_with_one_type_is_the_single_type_theory():
     problem = small(
         data={"components": [{"weight": 1.0, "rank": 0}]},
         scaling={"learning_rate": 0.0, "spread": 0.0},
-        ridge=(1e-3, 1e-1),
+        readout__ridge=(1e-3, 1e-1),
         network__activation="tanh",
         dimension=200,
         network__width=40,
@@ -219,7 +222,9 @@ def test_conditional_theory_with_one_type_is_the_single_type_theory():
 def test_both_theories_agree_on_test_errors_for_weak_and_strong_steps(rate):
     """The step's direction is conditioned on only where it matters; labels keep their variance."""
     problem = Problem(
-        dimension=200, samples=200, ridge=1e-3, scaling={"learning_rate": rate, "spread": 2.0}
+        dimension=200,
+        readout={"samples": 200, "ridge": 1e-3},
+        scaling={"learning_rate": rate, "spread": 2.0},
     )
     values = [
         predict(problem, ["network"], draws=1, method=method).metrics["test_mse"][0, 0, 0]
@@ -237,10 +242,9 @@ def test_conditional_theory_predicts_training_errors_at_strong_spikes(
 ):
     problem = Problem(
         dimension=300,
-        samples=300,
+        readout={"samples": 300, "ridge": 1e-3},
         test="sampled",
         teacher={"kind": task},
-        ridge=1e-3,
         network={"activation": activation},
         scaling={"strength": beta, "weighting": alpha},
     )
@@ -251,7 +255,7 @@ def test_conditional_theory_predicts_training_errors_at_strong_spikes(
     assert abs(test - mean[0]) <= 4 * stderr[0] + 0.03 * mean[0]
     assert abs(train - mean[1]) <= 4 * stderr[1] + 0.05 * mean[1]
     # Control: another number of samples on the same first layer must not pass.
-    other = problem.replace(samples=150, step_samples=300, network__width=300)
+    other = problem.replace(readout__samples=150, training__samples=300, network__width=300)
     wrong = predict(other, ["network"], method="full_types", draws=1, seed=1)
     assert abs(wrong.metrics["train_mse"][0, 0, 0] - mean[1]) > 4 * stderr[1] + 0.05 * mean[1]
 
@@ -261,8 +265,7 @@ def test_a_kink_along_the_spikes_does_not_disturb_theory_by_full_types(rank):
     """y = ReLU of the spikes themselves; Gauss–Hermite nodes across the kink were 35 % off."""
     problem = Problem(
         dimension=120,
-        samples=120,
-        ridge=1e-3,
+        readout={"samples": 120, "ridge": 1e-3},
         scaling={"strength": 1.0, "weighting": 0.0},
         teacher={"direction": "spikes"},
         data={"components": [{"weight": 1.0, "rank": rank}]},
@@ -302,7 +305,7 @@ def test_many_samples_reach_the_best_linear_readout():
 def test_the_gap_of_the_theorems_degree_shrinks_as_n_doubles():
     gaps = []
     for n in (125, 250, 500):
-        by_theory = equivalence(Problem(dimension=n, samples=n), [3], draws=3)
+        by_theory = equivalence(Problem(dimension=n, readout={"samples": n}), [3], draws=3)
         gaps.append(by_theory.gaps[0])
     assert gaps[0] > 1.5 * gaps[1] > 1.5 * 1.5 * gaps[2] > 0
 
@@ -310,7 +313,7 @@ def test_the_gap_of_the_theorems_degree_shrinks_as_n_doubles():
 def test_a_higher_degree_is_not_always_closer():
     problem = Problem(
         dimension=500,
-        samples=500,
+        readout={"samples": 500},
         scaling={"strength": 0.74, "weighting": 0.0},
         teacher={"direction": "spikes"},
     )
@@ -351,7 +354,7 @@ def test_a_higher_degree_is_not_always_closer():
         (lambda: predict_curve(small(), samples=[1.5]), "samples=1.5"),
         (lambda: equivalence(small(), []), "must be numbers from 0"),
         (lambda: equivalence(small(), tolerance="x"), "tolerance='x'"),
-        (lambda: tune(small(ridge=[0.1, 0.2]), ["learning_rate"]), "must be one number"),
+        (lambda: tune(small(readout__ridge=[0.1, 0.2]), ["learning_rate"]), "must be one number"),
         (lambda: tune(small(), ["ridge"], budget=3), "below width=30"),
         (lambda: tune(small(), workers=0), "workers=0"),
         (lambda: equivalence(small(), tolerance=2.0), "tolerance=2.0"),

@@ -9,7 +9,8 @@ from onegrad import InvalidInput, register_function, simulate
 from onegrad.data.counts import GRANULE
 from onegrad.models.resolve import resolve_models
 from onegrad.training.instance import draw
-from onegrad.training.reuse import Shared, first_layers
+from onegrad.training.reuse import Shared
+from onegrad.training.run import finished_run
 from onegrad.verbs.simulation import TargetNotReached
 from onegrad.verbs.trial import fit_models, run_trial
 
@@ -64,7 +65,7 @@ def test_sharing_holds_when_the_number_of_samples_changes():
     """Some of the model's noise is then held and some is not."""
     shared = Shared()
     for samples in (1200, 1400, 1100):
-        problem = small(samples=samples)
+        problem = small(readout__samples=samples)
         models = resolve_models(problem, ["hermite", "conditional"])
         plain = run_trial(problem, models)
         reused = run_trial(problem, models, shared=shared)
@@ -106,7 +107,7 @@ def test_redrawing_the_network_only_keeps_the_data():
 
 
 def test_step_training_and_test_sets_are_different():
-    instance = draw(small(step_samples=50))
+    instance = draw(small(training__samples=50))
     step, train = instance.step_batch().inputs, instance.training_batch().inputs
     test = next(instance.test_blocks()).inputs
     assert not np.array_equal(step, train)
@@ -162,10 +163,10 @@ def test_a_target_out_of_reach_is_said(monkeypatch):
 
 
 def test_a_list_of_penalties_is_an_axis():
-    several = simulate(small(ridge=(1e-3, 1e-1)), ["network", "hermite"], trials=2)
+    several = simulate(small(readout__ridge=(1e-3, 1e-1)), ["network", "hermite"], trials=2)
     assert several.metrics["test_mse"].shape == (2, 2, 2)
     for i, ridge in enumerate((1e-3, 1e-1)):
-        alone = simulate(small(ridge=ridge), ["network", "hermite"], trials=2)
+        alone = simulate(small(readout__ridge=ridge), ["network", "hermite"], trials=2)
         np.testing.assert_allclose(
             several.metrics["test_mse"][:, :, i], alone.metrics["test_mse"][:, :, 0], rtol=1e-6
         )
@@ -184,16 +185,17 @@ def test_misclassification_is_the_share_of_wrong_signs():
     problem = small(
         teacher={"kind": "labels", "noise": 0.8},
         data__alignment=0.0,
-        samples=2000,
-        ridge=1e-2,
+        readout__samples=2000,
+        readout__ridge=1e-2,
         test_samples=3000,
         scaling={"strength": 0.9, "weighting": 0.0},
     )
     instance = draw(problem)
-    layers, trained = first_layers(instance)
+    run = finished_run(instance)
+    layers, trained = run.layers, run.first
     models = resolve_models(problem, ["network"])
     maps = {m.key: m.feature_map(instance, layers, trained) for m in models}
-    fits = fit_models(instance, instance.training_batch(), trained, maps)
+    fits = fit_models(instance, trained, maps)
     weights = fits["network@trained"].weights[:, 0]
     wrong = total = 0
     for block in instance.test_blocks():
@@ -231,7 +233,9 @@ def test_registering_a_wrong_derivative_is_refused():
 
 
 def test_frame_is_long_with_one_row_per_model_metric_and_penalty():
-    frame = simulate(small(ridge=(1e-3, 1e-1)), ["network", "hermite"], trials=2).to_frame()
+    frame = simulate(
+        small(readout__ridge=(1e-3, 1e-1)), ["network", "hermite"], trials=2
+    ).to_frame()
     assert len(frame) == 4 * 2 * 2
     assert {"model", "ridge", "metric", "mean", "stderr", "gap"} <= set(frame.columns)
 

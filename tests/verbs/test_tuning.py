@@ -7,13 +7,13 @@ from onegrad import predict, tune
 
 
 def test_tuning_finds_the_best_of_a_predicted_grid():
-    problem = small(samples=100, teacher={"noise": 0.2})
+    problem = small(readout__samples=100, teacher={"noise": 0.2})
     found = tune(problem, ["ridge", "learning_rate"], draws=2)
     assert set(found.values) == {"ridge", "learning_rate"}
     for ridge in (1e-6, 1e-3, 1e-1):
         for rate in (0.1, 10.0):
             other = found.problem.replace(
-                ridge=ridge,
+                readout__ridge=ridge,
                 scaling__learning_rate=rate,
                 scaling__spread=found.problem.scaling.spread,
             )
@@ -22,7 +22,7 @@ def test_tuning_finds_the_best_of_a_predicted_grid():
 
 
 def test_tuned_widths_stay_within_the_budget():
-    found = tune(small(samples=100), ["width"], budget=64, draws=1)
+    found = tune(small(readout__samples=100), ["width"], budget=64, draws=1)
     assert found.curve.width.max() <= 64
     assert found.problem.width <= 64
 

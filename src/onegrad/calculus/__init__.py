@@ -1,4 +1,4 @@
-"""Functions of one variable: activations, links, their Hermite coefficients and expectations.
+"""Functions of one variable, Hermite coefficients, Gaussian expectations; update rules; spectra.
 
-May import: describe. Read first: `functions.py`.
+May import: describe, machine. Read first: `functions.py`.
 """

@@ -5,13 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from onegrad.cli.options import Subject, described, parse_numbers, paths
+from onegrad.cli.options import parse_numbers, paths
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
     from onegrad.problem.problem import Problem
-    from onegrad.steps.steps_problem import StepsProblem
 
 # Options that several fields share, set by functions of their own below.
 MIXTURE_ONLY = ("components", "rank", "strengths", "level", "alignment", "equal_totals", "counts")
@@ -36,7 +35,8 @@ def build_problem(file: str | None, options: dict[str, Any]) -> Problem:
     given = {name: value for name, value in options.items() if value is not None}
     fields = _file_fields(file)
     single = {n: v for n, v in given.items() if n not in (*OF_COMPONENTS, "components", "task")}
-    set_options(fields, "problem", single)
+    _choose_teacher(fields, given)
+    set_options(fields, single)
     if _is_rows(fields, given):
         _set_rows(fields, given)
     else:
@@ -46,32 +46,22 @@ def build_problem(file: str | None, options: dict[str, Any]) -> Problem:
     return Problem(**fields)
 
 
-def build_steps_problem(file: str | None, options: dict[str, Any]) -> StepsProblem:
-    """Return the problem of giant steps of the file with the given options."""
-    from onegrad.steps.steps_problem import StepsProblem
-
-    fields = _file_fields(file)
-    given = {name: value for name, value in options.items() if value is not None}
-    set_options(fields, "steps", given)
-    return StepsProblem(**fields)
-
-
 def _file_fields(file: str | None) -> dict[str, Any]:
     from onegrad.describe.toml import read_fields
 
     return {} if file is None else read_fields(Path(file))
 
 
-def set_options(fields: dict[str, Any], subject: Subject, given: dict[str, Any]) -> None:
+def set_options(fields: dict[str, Any], given: dict[str, Any]) -> None:
     """Put options into a description's fields; a field that excludes others replaces them."""
     from onegrad.describe.schema import nested_fields
+    from onegrad.problem.problem import Problem
 
-    places = paths(subject)
-    model = described(subject)
+    places = paths()
     known: dict[str, FieldInfo] = {}
-    for path, field in nested_fields(model):
+    for path, field in nested_fields(Problem):
         known.setdefault(path, field)
-    rivals = _rivals(model)
+    rivals = _rivals(Problem)
     named = {places[name] for name in given}
     for name, value in given.items():
         path = places[name]
@@ -129,7 +119,7 @@ def _is_rows(fields: dict[str, Any], given: dict[str, Any]) -> bool:
 
     data = fields.get("data", {})
     if "data" in given:
-        places = paths("problem")
+        places = paths()
         taken = {places[name].split(".")[1] for name in given if "data." in places.get(name, "")}
         fields["data"] = {name: value for name, value in data.items() if name in taken}
         return True
@@ -212,15 +202,30 @@ def _parts(
     return [{} for _ in range(count)]
 
 
+def _choose_teacher(fields: dict[str, Any], given: dict[str, Any]) -> None:
+    """Make room for the teacher of --link or --links in what a file says of another."""
+    from onegrad.data.teacher import TEACHERS
+
+    wanted = [name for name in ("link", "links") if name in given]
+    if len(wanted) != 1 or "teacher" not in fields:
+        return
+    teacher = _table("teacher", fields["teacher"])
+    if {"link": "index", "links": "indices"}[wanted[0]] != TEACHERS.kind(teacher):
+        fields["teacher"] = {name: teacher[name] for name in ("noise",) if name in teacher}
+
+
 def _set_task(fields: dict[str, Any], given: dict[str, Any]) -> None:
     """Choose the teacher that --task names."""
     if "task" not in given:
         return
     teacher = dict(_table("teacher", fields.get("teacher", {})))
-    teacher["kind"] = "labels" if given["task"] == "classification" else "index"
+    teacher["kind"] = "labels" if given["task"] == "classification" else None
+    if teacher["kind"] is None:
+        teacher["kind"] = "indices" if "links" in teacher else "index"
     if given["task"] == "classification":
-        _refuse(given, ("link", "direction"), "--task regression; leave it out")
-        for name in ("link", "direction", "norm"):
+        others = ("link", "direction", "links", "combine", "directions")
+        _refuse(given, others, "--task regression; leave it out")
+        for name in (*others, "norm"):
             teacher.pop(name, None)
     fields["teacher"] = teacher
 

@@ -33,7 +33,7 @@ def models_option(names: str) -> Callable[[Callable[..., Any]], Callable[..., An
 
 
 draws_option = click.option(
-    "--draws", type=int, default=4, show_default=True, help="Draws of F, w and the step's batch."
+    "--draws", type=int, default=4, show_default=True, help="Draws of F, w and the steps' batches."
 )
 seed_option = click.option("--seed", type=int, default=0, show_default=True)
 workers_option = click.option(

@@ -22,7 +22,7 @@ def print_table(errors: Errors) -> None:
     axes = {
         name: values
         for name, values in errors.axes.items()
-        if name == "samples" or (name == "ridge" and len(values) > 1)
+        if name in ("step", "samples") or (name == "ridge" and len(values) > 1)
     }
     table.add_column("model")
     for name in axes:
@@ -55,6 +55,8 @@ def _caption(errors: Errors) -> str:
     sizes = f"n = {p.dimension}, k = {p.width}, {p.network.activation}"
     if errors.samples is None:
         sizes = f"n = {p.dimension}, m = {p.samples}, k = {p.width}, {p.network.activation}"
+    if p.training.steps > 1 or p.training.rule != "gradient":
+        sizes += f", {p.training.steps} steps by {p.training.rule}"
     if errors.predicted:
         return (
             f"{sizes}; predicted, nothing trained; {errors.trials} draws of the first layer, seed "

@@ -28,7 +28,7 @@ from onegrad.cli.tune import tune
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="onegrad")
 def cli() -> None:
-    """Two-layer networks after one gradient step, beside their equivalent models."""
+    """Two-layer networks after one or several steps, beside their equivalent models."""
 
 
 for command in (

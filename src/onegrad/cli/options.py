@@ -7,22 +7,28 @@ an option is given: until then nothing heavy is imported.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
     from pydantic.fields import FieldInfo
-
-Subject = Literal["problem", "steps"]
 
 # Flags of fields. A pair --x/--no-x is a switch.
 PROBLEM_FLAGS = {
     "--dimension": "dimension",
-    "--samples": "samples",
-    "--step-samples": "step_samples",
+    "--samples": "readout.samples",
+    "--ridge": "readout.ridge",
+    "--penalty": "readout.penalty",
+    "--readout": "readout.batch",
     "--test-samples": "test_samples",
+    "--steps": "training.steps",
+    "--step-samples": "training.samples",
+    "--step-samples-exponent": "training.samples_exponent",
+    "--batches": "training.batches",
+    "--rule": "training.rule",
+    "--momentum": "training.momentum",
+    "--subtract": "training.subtract",
     "--width": "network.width",
     "--width-ratio": "network.width_ratio",
     "--activation": "network.activation",
@@ -31,9 +37,11 @@ PROBLEM_FLAGS = {
     "--strength": "scaling.strength",
     "--weighting": "scaling.weighting",
     "--learning-rate": "scaling.learning_rate",
+    "--per-width": "scaling.per_width",
+    "--per-root": "scaling.per_root",
+    "--change-exponent": "scaling.change_exponent",
     "--spread": "scaling.spread",
     "--degree-cap": "scaling.degree_cap",
-    "--ridge": "ridge",
     "--data": "data.file",
     "--label-column": "data.label_column",
     "--classes": "data.classes",
@@ -54,32 +62,13 @@ PROBLEM_FLAGS = {
     "--labels": "data.components.*.label",
     "--link": "teacher.link",
     "--direction": "teacher.direction",
+    "--links": "teacher.links",
+    "--combine": "teacher.combine",
+    "--directions": "teacher.directions",
     "--noise": "teacher.noise",
     "--test": "test",
     "--redraw": "redraw",
     "--precision": "precision",
-}
-STEPS_FLAGS = {
-    "--dimension": "dimension",
-    "--width": "width",
-    "--links": "teacher.links",
-    "--combine": "teacher.combine",
-    "--noise": "teacher.noise",
-    "--steps": "steps",
-    "--batch": "batch",
-    "--batch-exponent": "batch_exponent",
-    "--learning-rate": "step_size.learning_rate",
-    "--per-width": "step_size.per_width",
-    "--per-root": "step_size.per_root",
-    "--exponent": "step_size.exponent",
-    "--activation": "activation",
-    "--second-layer": "second_layer",
-    "--subtract": "subtract",
-    "--readout": "readout",
-    "--samples": "samples",
-    "--ridge": "ridge",
-    "--penalty": "penalty",
-    "--test-samples": "test_samples",
 }
 # What one option says of several components.
 LISTED = {"weights": "one per component or class", "labels": "one per component or class"}
@@ -90,35 +79,23 @@ def option_name(flag: str) -> str:
     return flag.split("/")[0].lstrip("-").replace("-", "_")
 
 
-def paths(subject: Subject) -> dict[str, str]:
+def paths() -> dict[str, str]:
     """Return the path of every option's field, by the option's name."""
-    flags = PROBLEM_FLAGS if subject == "problem" else STEPS_FLAGS
-    return {option_name(flag): path for flag, path in flags.items()}
-
-
-def described(subject: Subject) -> type[BaseModel]:
-    """Return the description that the options fill in."""
-    if subject == "steps":
-        from onegrad.steps.steps_problem import StepsProblem
-
-        return StepsProblem
-    from onegrad.problem.problem import Problem
-
-    return Problem
+    return {option_name(flag): path for flag, path in PROBLEM_FLAGS.items()}
 
 
 class FieldOption(click.Option):
     """An option of a problem; its help comes from the field's description when it is shown."""
 
-    subject: Subject
     path: str
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """Return the flag with its metavar, and the field's description with its default."""
         from onegrad.describe.schema import nested_fields
+        from onegrad.problem.problem import Problem
 
         fields: dict[str, FieldInfo] = {}
-        for path, field in nested_fields(described(self.subject)):
+        for path, field in nested_fields(Problem):
             fields.setdefault(path, field)
         field = fields[self.path]
         if not self.is_flag:
@@ -165,23 +142,12 @@ def problem_options(command: Callable[..., Any]) -> Callable[..., Any]:
         help="Label by link function or by component.  [default: regression]",
     )(command)
     command = click.option("--components", help="Mixture components.  [default: 2]")(command)
-    return _with_fields("problem", PROBLEM_FLAGS, command)
-
-
-def steps_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add PROBLEM.toml and every option of a problem of giant steps to a command."""
-    return _with_fields("steps", STEPS_FLAGS, command)
-
-
-def _with_fields(
-    subject: Subject, flags: dict[str, str], command: Callable[..., Any]
-) -> Callable[..., Any]:
-    for flag, path in reversed(flags.items()):
+    for flag, path in reversed(PROBLEM_FLAGS.items()):
 
         class Option(FieldOption):
             pass
 
-        Option.subject, Option.path = subject, path
+        Option.path = path
         command = click.option(flag, cls=Option, default=None)(command)
     return click.argument("problem_file", required=False, metavar="[PROBLEM.toml]")(command)
 

@@ -90,7 +90,7 @@ def _problem_and_samples(
         raise InvalidInput(f"method={method!r}: a curve needs method single; leave it out")
     if counts is not None and (options["width"] is None or options["step_samples"] is None):
         warnings.warn(
-            f"samples is a list: width={problem.width} and step_samples="
+            f"samples is a list: width={problem.width} and training.samples="
             f"{problem.samples_per_step} stay fixed along it",
             stacklevel=1,
         )

@@ -43,17 +43,12 @@ def reproduce(
     task = plan_reproduction(
         panels, scale=scale, out=out, redraw=redraw, seed=seed, retry_failed=retry_failed
     )
-    if task.panels:
-        click.echo(f"onegrad: {announced(task.plan, count)}", err=True)
-    if task.giant_panels:
-        runs, missing = task.giant_plan.runs, task.giant_plan.missing
-        stored = len(runs) - len(missing)
-        click.echo(f"onegrad: {len(runs)} runs of giant steps, {stored} stored already", err=True)
+    click.echo(f"onegrad: {announced(task.plan, count)}", err=True)
     with SweepProgress(task.missing) as bar:
         report = run(
             task,
             workers=count,
             progress=lambda p: bar.update(p.done, p.failed),
         )
-    names = " ".join([*(p.name for p in task.panels), *(p.name for p in task.giant_panels)])
+    names = " ".join(panel.name for panel in task.panels)
     click.echo(f"drew {names} in {out}; open {report}")

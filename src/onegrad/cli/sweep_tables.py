@@ -26,7 +26,7 @@ def announced(plan: Plan, workers: int, dask: str | None = None) -> str:
 def print_results(frame: pd.DataFrame, axes: list[str], *, metric: str = "test_mse") -> None:
     """Print mean and standard error of one metric per setting and model."""
     varied = [axis for axis in axes if frame[axis].nunique(dropna=False) > 1]
-    varied += [name for name in ("seed", "ridge", "method") if frame[name].nunique() > 1]
+    varied += [name for name in ("seed", "step", "ridge", "method") if frame[name].nunique() > 1]
     table = Table(
         caption=f"{metric}, mean ± standard error; the other metrics are in the table that --csv "
         "writes",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
@@ -10,7 +11,7 @@ from pydantic import BeforeValidator, Field, PlainValidator, Strict
 from onegrad.calculus import functions
 from onegrad.data.index_teacher import IndexTeacher, scaled_to
 from onegrad.data.joint_teacher import JointTeacher
-from onegrad.data.mixture_source import orthonormal_directions
+from onegrad.data.mixture_source import Component, MixtureSource, orthonormal_directions
 from onegrad.data.population import Population
 from onegrad.data.source import Source
 from onegrad.data.teacher import TEACHERS, Teacher, TeacherDescription
@@ -19,6 +20,11 @@ from onegrad.describe.arrays import Array, Floats
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.fields import NUMPY, Positive
 
+STEP_SIZE_FIELDS = (
+    *("strength", "weighting", "learning_rate", "per_width", "per_root", "change_exponent"),
+    "spread",
+)
+PUBLISHED_RATE = 2.0  # η per neuron
 LARGEST_LABEL = 1e60  # squares of squared errors must not overflow
 
 Choice = Literal["random", "spikes", "last_spikes"]
@@ -110,6 +116,22 @@ class MultiIndex(TeacherDescription):
                 f"teacher.directions: has shape {self.directions.shape}, must be dimension="
                 f"{dimension} times {self.rank} links; change one of them"
             )
+
+    @classmethod
+    def complete(cls, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a problem's fields with isotropic inputs and η = 2k where no data are said.
+
+        So they are published (Dandi et al.).
+        """
+        if "data" in fields:
+            return dict(fields)
+        isotropic = MixtureSource(components=(Component(rank=0),))
+        scaling = fields.get("scaling", {})
+        if isinstance(scaling, dict) and not any(
+            scaling.get(name) is not None for name in STEP_SIZE_FIELDS
+        ):
+            scaling = {**scaling, "per_width": PUBLISHED_RATE}
+        return {**fields, "data": isotropic, "scaling": scaling}
 
     def draw(self, population: Population, norm: float, rng: np.random.Generator) -> Teacher:
         """Return the teacher with its directions drawn; `norm` is ‖Σ‖, which it does not use."""

@@ -6,6 +6,7 @@ A teacher of your own is a description (a subclass of `TeacherDescription`) whos
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -83,6 +84,11 @@ class TeacherDescription(Value):
     def is_binary(self, source: Source) -> bool:
         """Return whether labels are ±1 by class, so that a misclassification rate is defined."""
         return False
+
+    @classmethod
+    def complete(cls, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a problem's fields with what follows from the teacher where nothing is said."""
+        return dict(fields)
 
     @property
     def functions(self) -> tuple[str, ...]:

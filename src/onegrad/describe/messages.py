@@ -77,4 +77,6 @@ def _range(model: type[BaseModel], field: str, context: dict[str, Any]) -> str:
         return f"must be greater than {context['gt']:g}"
     if "ge" in context:
         return f"must be at least {context['ge']:g}"
+    if "lt" in context:
+        return f"must be less than {context['lt']:g}"
     return f"must be at most {context['le']:g}"

@@ -20,6 +20,20 @@ QUICK_SIZE = 300
 BOTH: tuple[Verb, ...] = ("simulate", "predict")
 
 
+def problem_of(fields: dict[str, Any]) -> Problem:
+    """Return the problem of fields by dotted path, those of one table given to it together."""
+    whole: dict[str, Any] = {name: v for name, v in fields.items() if "." not in name}
+    inner = {}
+    for path, value in fields.items():
+        outer, _, name = path.partition(".")
+        if name and "." not in name and outer not in fields:
+            whole[outer] = {**whole.get(outer, {}), name: value}
+        elif name:
+            inner[path] = value
+    problem = Problem(**whole)
+    return problem.replace(inner) if inner else problem
+
+
 @dataclass(frozen=True)
 class StudyCost:
     """What a study takes: settings, trained trials of each, and about how many seconds."""
@@ -37,11 +51,12 @@ class Study:
     fields: dict[str, Any] = field(default_factory=dict)
     quick_axes: dict[str, Sequence[Any]] = field(default_factory=dict)
     quick_fields: dict[str, Any] = field(
-        default_factory=lambda: {"dimension": QUICK_SIZE, "samples": QUICK_SIZE}
+        default_factory=lambda: {"dimension": QUICK_SIZE, "readout.samples": QUICK_SIZE}
     )
     zip: tuple[str, ...] = ()
     models: tuple[str, ...] = ("network", "hermite")
     verbs: tuple[Verb, ...] = BOTH
+    observe: Literal["no", "steps", "neurons"] = "no"
     trials: tuple[int, int] = (6, 20)  # quick, paper
     draws: tuple[int, int] = (6, 4)
     redraw: Literal["all", "network"] = "network"  # of the published protocol
@@ -53,15 +68,14 @@ class Study:
         fields = {**self.fields, **(self.quick_fields if scale == "quick" else {})}
         if published_redraw:
             fields["redraw"] = self.redraw
-        whole = {name: value for name, value in fields.items() if "." not in name}
-        inner = {path.replace(".", "__"): v for path, v in fields.items() if path not in whole}
         axes = {**self.axes, **(self.quick_axes if scale == "quick" else {})}
         return Sweep(
-            problem=Problem(**whole).replace(**inner),
+            problem=problem_of(fields),
             axes={path: tuple(values) for path, values in axes.items()},
             zip=(self.zip,) if self.zip else (),
             models=self.models,
             verbs=self.verbs,
+            observe=self.observe,
             trials=self.trials[which],
             draws=self.draws[which],
             seed=seed,
@@ -76,15 +90,16 @@ class Study:
             counts[verb] * seconds(setting.problem, setting.models, rates, verb=verb)
             for setting in settings
             for verb in sweep.verbs
+            if verb == "simulate" or setting.problem.has_theory
         )
         return StudyCost(len(settings), sweep.trials if "simulate" in sweep.verbs else 0, total)
 
     def sizes(self, scale: Scale) -> str:
         """Return the sizes that no axis changes, as a caption says them."""
         sweep = self.sweep(scale)
-        names = {"dimension": "n", "samples": "m"}
+        names = {"dimension": "n", "readout.samples": "m"}
         fixed = [
-            f"{symbol} = {getattr(sweep.problem, name)}"
+            f"{symbol} = {getattr(sweep.problem, name.rpartition('.')[2])}"
             for name, symbol in names.items()
             if name not in sweep.axes
         ]

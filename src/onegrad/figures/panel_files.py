@@ -11,20 +11,22 @@ import pandas as pd
 
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.files import replace_file
+from onegrad.figures.panel import Panel
 from onegrad.figures.panel_kinds import KINDS, PanelKind
-from onegrad.figures.panel_registry import AnyPanel, study_of
+from onegrad.figures.panel_registry import study_of
 from onegrad.figures.tables.panel_table import COLUMNS
 from onegrad.figures.tables.published_values import published_values
 from onegrad.running.jobs import versions
+from onegrad.running.table import Results
 
 if TYPE_CHECKING:
     from onegrad.figures.reproduction import Reproduction
 
 
-def write_panel(task: Reproduction, panel: AnyPanel, rows: Any) -> None:
+def write_panel(task: Reproduction, panel: Panel, rows: Results) -> None:
     """Write PANEL.csv, PANEL.png, PANEL.pdf, and what the report says of it as PANEL.json.
 
-    `rows` are what the panel's kind reads: results of a sweep, or runs of giant steps.
+    `rows` are the results of the panel's study.
     """
     from onegrad.figures.plots.saving import save
 
@@ -42,7 +44,7 @@ def write_panel(task: Reproduction, panel: AnyPanel, rows: Any) -> None:
     replace_file(task.directory / f"{panel.name}.json", lambda p: p.write_text(text, "utf-8"))
 
 
-def _checked(panel: AnyPanel, table: pd.DataFrame) -> pd.DataFrame:
+def _checked(panel: Panel, table: pd.DataFrame) -> pd.DataFrame:
     """Return the table after checking that it has lines and the columns of every table."""
     missing = [column for column in COLUMNS if column not in table]
     if missing or table.empty:
@@ -51,9 +53,9 @@ def _checked(panel: AnyPanel, table: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
-def _about(task: Reproduction, panel: AnyPanel, table: pd.DataFrame) -> dict[str, Any]:
+def _about(task: Reproduction, panel: Panel, table: pd.DataFrame) -> dict[str, Any]:
     """Return what there is to say of a panel whatever its kind."""
-    redraw, seed = task.redraw_of(panel), task.seed
+    redraw, seed = task.redraw, task.seed
     options = "" if redraw == "all" else f" --redraw {redraw}"
     options += "" if seed == 0 else f" --seed {seed}"
     return {
@@ -72,10 +74,10 @@ def _about(task: Reproduction, panel: AnyPanel, table: pd.DataFrame) -> dict[str
 
 def _said(
     task: Reproduction,
-    panel: AnyPanel,
-    kind: PanelKind[Any, Any],
+    panel: Panel,
+    kind: PanelKind,
     table: pd.DataFrame,
-    rows: Any,
+    rows: Results,
 ) -> dict[str, Any]:
     """Return what the panel's kind says in numbers, and what that depends on."""
     numbers = kind.numbers(panel, table)
@@ -84,5 +86,5 @@ def _said(
         "settings": study_of(panel).sizes(task.scale),
         "deviations": [asdict(deviation) for deviation in kind.deviations(panel, table, rows)],
         **({"numbers": numbers} if numbers else {}),
-        "redraw": task.redraw_of(panel),
+        "redraw": task.redraw,
     }

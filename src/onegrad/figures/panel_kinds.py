@@ -10,17 +10,15 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from onegrad.describe.checks import shown
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.registry import Registry
-from onegrad.figures.giant_runs import RunResults
-from onegrad.figures.giant_study import GiantPanel
 from onegrad.figures.panel import Panel
-from onegrad.figures.tables.batch_table import batch_numbers, batch_table
+from onegrad.figures.tables.batch_table import batch_deviations, batch_numbers, batch_table
 from onegrad.figures.tables.curve_table import curve_table
 from onegrad.figures.tables.deviations import Deviation, curve_deviations
 from onegrad.figures.tables.fit_table import fit_deviations, fit_table
@@ -34,22 +32,19 @@ from onegrad.running.table import Results
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-P = TypeVar("P")  # Panel or GiantPanel
-R = TypeVar("R")  # what its study gives: Results of a sweep, or RunResults of giant steps
 
-
-def no_deviations(panel: Any, table: pd.DataFrame, rows: Any) -> list[Deviation]:
+def no_deviations(panel: Panel, table: pd.DataFrame, rows: Results) -> list[Deviation]:
     """Return nothing: the kind compares nothing."""
     return []
 
 
-def no_numbers(panel: Any, table: pd.DataFrame) -> list[str]:
+def no_numbers(panel: Panel, table: pd.DataFrame) -> list[str]:
     """Return nothing: the picture says it all."""
     return []
 
 
 @dataclass(frozen=True)
-class PanelKind(Generic[P, R]):
+class PanelKind:
     """How a study's rows become a table, the table a picture, and what the report says of them.
 
     table(panel, rows): a line per point, with the columns `panel_table.COLUMNS` and more where
@@ -59,23 +54,24 @@ class PanelKind(Generic[P, R]):
     numbers(panel, table): sentences with numbers to read off, the most important first.
     """
 
-    table: Callable[[P, R], pd.DataFrame]
-    figure: Callable[[P, pd.DataFrame], Figure]
-    deviations: Callable[[P, pd.DataFrame, R], list[Deviation]] = no_deviations
-    numbers: Callable[[P, pd.DataFrame], list[str]] = no_numbers
+    table: Callable[[Panel, Results], pd.DataFrame]
+    figure: Callable[[Panel, pd.DataFrame], Figure]
+    deviations: Callable[[Panel, pd.DataFrame, Results], list[Deviation]] = no_deviations
+    numbers: Callable[[Panel, pd.DataFrame], list[str]] = no_numbers
 
 
-def _drawn_by(module: str, function: str) -> Callable[[Any, pd.DataFrame], Figure]:
+def _drawn_by(module: str, function: str) -> Callable[[Panel, pd.DataFrame], Figure]:
     """Return a function of `plots/` that is imported when it is first called."""
 
-    def figure(panel: Any, table: pd.DataFrame) -> Figure:
+    def figure(panel: Panel, table: pd.DataFrame) -> Figure:
         plots = importlib.import_module(f"onegrad.figures.plots.{module}")
-        return getattr(plots, function)(panel, table)
+        drawn: Figure = getattr(plots, function)(panel, table)
+        return drawn
 
     return figure
 
 
-SWEEP_KINDS: dict[str, PanelKind[Panel, Results]] = {
+BUILT_IN: dict[str, PanelKind] = {
     "curves": PanelKind(curve_table, _drawn_by("curve_plot", "draw_curves"), curve_deviations),
     "two_ways": PanelKind(
         curve_table, _drawn_by("two_ways_plot", "draw_two_ways"), curve_deviations
@@ -85,21 +81,19 @@ SWEEP_KINDS: dict[str, PanelKind[Panel, Results]] = {
     "degree_map": PanelKind(degree_table, _drawn_by("gap_plot", "draw_degrees")),
     "gaps": PanelKind(gap_table, _drawn_by("gap_plot", "draw_gaps")),
     "fits": PanelKind(fit_table, _drawn_by("fit_plot", "draw_fits"), fit_deviations),
-}
-GIANT_KINDS: dict[str, PanelKind[GiantPanel, RunResults]] = {
     "plane": PanelKind(plane_table, _drawn_by("plane_plot", "draw_plane"), numbers=plane_numbers),
     "batch_curves": PanelKind(
-        batch_table, _drawn_by("batch_plot", "draw_batches"), numbers=batch_numbers
+        batch_table, _drawn_by("batch_plot", "draw_batches"), batch_deviations, batch_numbers
     ),
     "spikes": PanelKind(spike_table, _drawn_by("spike_plot", "draw_spikes"), numbers=spike_numbers),
     "timelapse": PanelKind(
         timelapse_table, _drawn_by("timelapse_plot", "draw_timelapse"), numbers=timelapse_numbers
     ),
 }
-KINDS: Registry[PanelKind[Any, Any]] = Registry("panel kinds", {**SWEEP_KINDS, **GIANT_KINDS})
+KINDS: Registry[PanelKind] = Registry("panel kinds", BUILT_IN)
 
 
-def register_panel_kind(name: str, kind: PanelKind[P, R]) -> PanelKind[P, R]:
+def register_panel_kind(name: str, kind: PanelKind) -> PanelKind:
     """Return the kind after making it known under `name` to panels.
 
     A kind that you register again under its name takes the place of the one before.

@@ -4,58 +4,47 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import overload
 
 from onegrad.data.rows.reading import is_here
 from onegrad.describe.checks import shown
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.registry import Registry
-from onegrad.figures.giant_study import GiantPanel, GiantStudy
 from onegrad.figures.panel import Panel, Study
 from onegrad.figures.panel_kinds import KINDS
-from onegrad.figures.panels import giant, images, paper
+from onegrad.figures.panels import giant, images, paper, several_steps
 
-AnyPanel = Panel | GiantPanel
-AnyStudy = Study | GiantStudy
-
-_BUILT_IN: tuple[AnyPanel, ...] = (*paper.PANELS, *images.PANELS, *giant.STEPS_PANELS)
-PANELS: Registry[AnyPanel] = Registry("panels", {panel.name: panel for panel in _BUILT_IN})
-STUDIES: Registry[AnyStudy] = Registry(
-    "studies", {**paper.STUDIES, **images.STUDIES, **giant.STEPS_STUDIES}
+_HOMES = (paper, images, giant, several_steps)
+PANELS: Registry[Panel] = Registry(
+    "panels", {panel.name: panel for home in _HOMES for panel in home.PANELS}
+)
+STUDIES: Registry[Study] = Registry(
+    "studies", {name: study for home in _HOMES for name, study in home.STUDIES.items()}
 )
 
 
-@overload
-def study_of(panel: Panel) -> Study: ...
-@overload
-def study_of(panel: GiantPanel) -> GiantStudy: ...
-def study_of(panel: AnyPanel) -> AnyStudy:
+def study_of(panel: Panel) -> Study:
     """Return the study whose rows the panel shows."""
     return STUDIES[panel.study]
 
 
-def register_panel(panel: AnyPanel, study: AnyStudy | None = None) -> AnyPanel:
+def register_panel(panel: Panel, study: Study | None = None) -> Panel:
     """Return the panel after making it and its study known, for `reproduction` to draw.
 
     The study is known by the name that the panel calls it; without one, that name must be known
     already. A panel that you register again under its name takes the place of the one before.
     """
-    if not isinstance(panel, AnyPanel):
-        raise InvalidInput(f"panel={shown(panel)}: must be a Panel or a GiantPanel; make one")
+    if not isinstance(panel, Panel):
+        raise InvalidInput(f"panel={shown(panel)}: must be a Panel; make one")
     KINDS.get(panel.kind, field="kind")
     rows = STUDIES.get(panel.study, field="study") if study is None else study
-    wanted = Study if isinstance(panel, Panel) else GiantStudy
-    if not isinstance(rows, wanted):
-        raise InvalidInput(
-            f"study={shown(study or panel.study)}: must be a {wanted.__name__} for a "
-            f"{type(panel).__name__}; pass one"
-        )
+    if not isinstance(rows, Study):
+        raise InvalidInput(f"study={shown(study)}: must be a Study; pass one")
     if study is not None:
         STUDIES.add(panel.study, study, mark=panel.study)
     return PANELS.add(panel.name, panel, mark=panel.name)
 
 
-def chosen_panels(names: Sequence[str]) -> list[AnyPanel]:
+def chosen_panels(names: Sequence[str]) -> list[Panel]:
     """Return the panels of these names; when none is given, all whose data are on this machine."""
     if names:
         return [PANELS.get(name, field="panel") for name in dict.fromkeys(names)]
@@ -69,7 +58,7 @@ def chosen_panels(names: Sequence[str]) -> list[AnyPanel]:
     return [PANELS[name] for name in PANELS if name not in absent]
 
 
-def available(panel: AnyPanel) -> bool:
+def available(panel: Panel) -> bool:
     """Return whether the data that the panel needs are on this machine."""
     needs = study_of(panel).needs
     return needs is None or is_here(needs)

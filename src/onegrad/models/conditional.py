@@ -161,7 +161,12 @@ class ConditionalModel(Model):
         return conditional_map(activation, instance.mixture, layers.first, trained)
 
     def check(self, problem: Problem) -> None:
-        """Raise InvalidInput where the data have no known spikes."""
+        """Raise InvalidInput where the data have no known spikes, or the step no direction."""
+        if problem.training.rule == "polar":
+            raise InvalidInput(
+                f"models={self.name!r}: all singular values of a polar step are equal, none leads; "
+                "leave it out"
+            )
         if not problem.data.exact_moments:
             raise InvalidInput(
                 f"models={self.name!r}: needs the spikes of a mixture; fit one "

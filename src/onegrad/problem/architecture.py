@@ -34,7 +34,6 @@ class Network(Value):
         default="gaussian", description="w_i: N(0, 1/k), ±1/√k, or 1/√k."
     )
     normalise_rows: Flag = Field(default=False, description="Rows of the initial F have norm 1.")
-    steps: Literal[1] = Field(default=1, description="Gradient steps of the first layer.")
 
     @model_validator(mode="before")
     @classmethod

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from functools import cached_property
+from math import log
 from typing import Annotated, Any, Literal
 
-import numpy as np
-from pydantic import Field, PlainValidator, model_validator
+from pydantic import Field, model_validator
 
 from onegrad.data.index_teacher import SingleIndex
 from onegrad.data.label_teacher import ClassLabels as _ClassLabels  # noqa: F401 (registers)
@@ -15,52 +15,41 @@ from onegrad.data.multi_index import MultiIndex as _MultiIndex  # noqa: F401 (re
 from onegrad.data.rows.empirical import EmpiricalData as _EmpiricalData  # noqa: F401 (registers)
 from onegrad.data.source import SOURCES, Source
 from onegrad.data.teacher import TEACHERS, TeacherDescription
-from onegrad.describe.checks import real_numbers, shown
+from onegrad.describe.checks import shown
 from onegrad.describe.exceptions import InvalidInput
-from onegrad.describe.fields import Count, Positive
+from onegrad.describe.fields import Count
 from onegrad.describe.value import Document
 from onegrad.problem.architecture import Network
+from onegrad.problem.moved_fields import refuse_moved
+from onegrad.problem.protocol import (
+    DEFAULT_RIDGE,
+    LARGEST_BATCH,
+    Readout,
+    Training,
+    with_samples,
+)
 from onegrad.problem.scaling import Scaling
 
 TEST_FACTOR = 5  # test points per training sample when not said, as in the published code
 
 
-def _ridge(value: Any) -> float | tuple[float, ...]:
-    numbers = real_numbers(value)
-    if not numbers or not all(np.isfinite(v) and v > 0 for v in numbers):
-        raise ValueError("must be finite and greater than 0; change it")
-    if len(set(numbers)) < len(numbers):
-        raise ValueError("must not repeat a penalty; remove one")
-    return numbers[0] if np.ndim(value) == 0 else tuple(numbers)
-
-
-Ridge = Annotated[
-    float | tuple[float, ...],
-    PlainValidator(_ridge, json_schema_input_type=Positive | list[Positive]),
-]
-
-
 class Problem(Document):
-    """Data source, teacher, network, scalings and sizes: everything that determines a trial.
+    """Data, teacher, network, training and readout: everything that determines a trial.
 
     `redraw`: what changes from trial to trial, "all" or "network" (F, w and model noise only, as
     in most published panels). `test`: "exact" integrates the test error over the mixture,
     "sampled" uses `test_samples` points. `precision`: "float64", or "mixed" for products in
     single precision and readouts solved to double.
 
-    On real data (`EmpiricalData`) what is not said is as published: their dimension, class labels,
-    sampled test errors, θ = n and η = 1.
+    What is not said is as published. On real data (`EmpiricalData`): their dimension, class labels,
+    sampled test errors, θ = n and η = 1. With a teacher of several directions (`MultiIndex`):
+    isotropic inputs and η = 2k.
     """
 
     dimension: Count = Field(default=1000, description="Input dimension n.")
-    samples: Count = Field(default=1000, description="Samples m of the readout.")
-    step_samples: Count | None = Field(
-        default=None, description="Samples m̃ of the gradient step; as many as of the readout."
-    )
     test_samples: Count | None = Field(
         default=None, description="Test points when sampled; five per sample of the readout."
     )
-    ridge: Ridge = Field(default=1e-4, description="Penalty λ of the readout, or several.")
     redraw: Literal["all", "network"] = Field(
         default="all", description="Drawn anew per trial: all, or the network alone."
     )
@@ -80,12 +69,22 @@ class Problem(Document):
         default=SingleIndex(), description="How labels follow from inputs."
     )
     network: Network = Field(default=Network(), description="The two-layer network.")
+    training: Training = Field(default=Training(), description="The steps of the first layer.")
+    readout: Readout = Field(default=Readout(), description="The second layer after the steps.")
 
     @model_validator(mode="before")
     @classmethod
     def _complete(cls, fields: Any) -> Any:
-        """Write out what follows from the data where nothing is said."""
-        if not isinstance(fields, dict) or not isinstance(fields.get("data", {}), Source | dict):
+        """Write out what follows from teacher and data where nothing is said."""
+        if not isinstance(fields, dict):
+            return fields
+        refuse_moved(fields)
+        fields = with_samples(fields)
+        kind = TEACHERS.kind(fields.get("teacher", {}))
+        known = kind in TEACHERS.registry
+        if known:
+            fields = TEACHERS.registry[kind].complete(fields)
+        if not isinstance(fields.get("data", {}), Source | dict):
             return fields
         try:
             source = SOURCES.read(fields.get("data", {}))
@@ -105,13 +104,8 @@ class Problem(Document):
                 f'test="exact": a source of kind {self.data.kind!r} has no known moments; '
                 'use test="sampled"'
             )
-        self.data.check_sizes(
-            {
-                "step_samples": self.samples_per_step,
-                "samples": self.samples,
-                "test_samples": self.samples_in_test,
-            }
-        )
+        self._check_sizes()
+        self._check_step_size()
         self.teacher.check(self.data, self.dimension)
         if self.width < 1:
             raise ValueError(
@@ -119,6 +113,38 @@ class Problem(Document):
                 f"{self.samples} samples; raise it"
             )
         return self
+
+    def _check_sizes(self) -> None:
+        """Raise ValueError where a step's batch is too large, or the data have too few rows."""
+        exponent = self.training.samples_exponent
+        if exponent is not None:
+            size = exponent * log(self.dimension)  # its logarithm: n^κ may overflow
+            if size > log(LARGEST_BATCH):
+                raise ValueError(
+                    f"training.samples_exponent={exponent}: gives 10^{size / log(10):.4g} samples, "
+                    f"at most {LARGEST_BATCH:.0e} are allowed; lower it"
+                )
+        sizes = {"training.samples": self.samples_per_step}
+        if self.distinct_batches > 1:
+            sizes = {f"{self.distinct_batches} × training.samples": sum(self.batch_sizes)}
+        if self.readout.batch == "fresh":
+            sizes["readout.samples"] = self.samples
+        self.data.check_sizes({**sizes, "test_samples": self.samples_in_test})
+
+    def _check_step_size(self) -> None:
+        """Raise ValueError where the spread is missing or exponents do not fit the steps."""
+        scaling, steps = self.scaling, self.training.steps
+        if scaling.rate_field is not None and scaling.spread is None and self.data.has_spikes:
+            raise ValueError(
+                f"scaling.spread: must be given with {scaling.rate_field}; add it, or use strength "
+                "and weighting"
+            )
+        exponents = scaling.change_exponent
+        if isinstance(exponents, tuple) and len(exponents) != steps:
+            raise ValueError(
+                f"scaling.change_exponent={list(exponents)}: must be one number or one per step, "
+                f"training.steps is {steps}; change one of them"
+            )
 
     @property
     def width(self) -> int:
@@ -128,9 +154,40 @@ class Problem(Document):
         return round((self.network.width_ratio or 0.0) * self.samples)
 
     @property
+    def samples(self) -> int:
+        """m, the samples of the readout."""
+        return self.samples_per_step if self.readout.samples is None else self.readout.samples
+
+    @property
     def samples_per_step(self) -> int:
-        """m̃, the samples of the gradient step (as many as for the readout unless said)."""
-        return self.samples if self.step_samples is None else self.step_samples
+        """N, the samples of every step (as many as for the readout unless said)."""
+        if self.training.samples is not None:
+            return self.training.samples
+        if self.training.samples_exponent is not None:
+            return max(1, round(float(self.dimension) ** self.training.samples_exponent))
+        assert self.readout.samples is not None  # one of them is always said
+        return self.readout.samples
+
+    @property
+    def distinct_batches(self) -> int:
+        """How many batches the steps draw: one each, or one for all."""
+        return 1 if self.training.batches == "reused" else self.training.steps
+
+    @property
+    def batch_sizes(self) -> tuple[int, ...]:
+        """The samples of each distinct batch of the steps."""
+        return (self.samples_per_step,) * self.distinct_batches
+
+    @property
+    def recorded_steps(self) -> tuple[int, ...]:
+        """The steps after which errors are measured: all from 0, or the one where there is one."""
+        steps = self.training.steps
+        return (1,) if steps == 1 else tuple(range(steps + 1))
+
+    @property
+    def has_theory(self) -> bool:
+        """Whether the readout's samples are independent of the first layer, as theory asks."""
+        return self.readout.batch == "fresh"
 
     @property
     def samples_in_test(self) -> int:
@@ -140,7 +197,15 @@ class Problem(Document):
     @property
     def ridges(self) -> tuple[float, ...]:
         """The penalties λ as a tuple."""
-        return self.ridge if isinstance(self.ridge, tuple) else (self.ridge,)
+        if self.readout.penalty is not None:
+            return (self.readout.penalty / self.samples,)
+        ridge = self.readout.ridge
+        return ridge if isinstance(ridge, tuple) else (ridge or DEFAULT_RIDGE,)
+
+    @property
+    def several_ridges(self) -> bool:
+        """Whether penalties were given as a list, so that results have an axis of them."""
+        return isinstance(self.readout.ridge, tuple)
 
     @property
     def binary(self) -> bool:

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from math import log, sqrt
 from typing import Annotated, Any, ClassVar
 
-from pydantic import Field, Strict, model_validator
+import numpy as np
+from pydantic import Field, PlainValidator, Strict, model_validator
 
 from onegrad.calculus.expansion import DEGREE_CAP, LARGEST_DEGREE, theorem_degree
 from onegrad.data.population import Population
+from onegrad.describe.checks import real_numbers
 from onegrad.describe.fields import NUMPY, NonNegative, Positive, Unit
 from onegrad.describe.value import Value
 
@@ -17,18 +19,41 @@ DEFAULT_STRENGTH, DEFAULT_WEIGHTING = 0.74, 0.5
 Degree = Annotated[int, Strict(), Field(ge=1, le=LARGEST_DEGREE), NUMPY]
 
 
-class Scaling(Value):
-    """Strength β and weighting α, or learning rate η and spread θ directly; never both.
+RATES = ("learning_rate", "per_width", "per_root", "change_exponent")
+EXPONENTS = ("strength", "weighting")
+LARGEST_EXPONENT = 2.0  # n^a beyond it is nothing that a step of a network could be
 
-    θ = n^{β(1−α)}, η = n^{βα}. `trace`, `norm` and `bulk_deviation` override Tr Σ, ‖Σ‖ and
-    b = √(n s²/Tr Σ); `degree_cap` bounds the default Hermite degree.
+
+def _change_exponent(value: Any) -> float | tuple[float, ...]:
+    numbers = real_numbers(value)
+    if not numbers or not all(abs(v) <= LARGEST_EXPONENT for v in numbers):
+        raise ValueError(
+            f"must lie in [-{LARGEST_EXPONENT:g}, {LARGEST_EXPONENT:g}], one number or one per "
+            "step; correct it"
+        )
+    return numbers[0] if np.ndim(value) == 0 else tuple(numbers)
+
+
+ChangeExponent = Annotated[
+    float | tuple[float, ...],
+    PlainValidator(_change_exponent, json_schema_input_type=float | list[float]),
+]
+
+
+class Scaling(Value):
+    """Step size η and data spread θ: by strength β and weighting α, or each by itself.
+
+    θ = n^{β(1−α)} and η = n^{βα}; or `spread` θ and one of `learning_rate` η, `per_width` c:
+    η = ck, `per_root` c: η = c√(Nk), N the samples of a step (both Dandi et al.), and
+    `change_exponent` a: the change ηD of a step has spectral norm n^a (Moniri et al.).
+    `trace`, `norm` and `bulk_deviation` override Tr Σ, ‖Σ‖ and b = √(n s²/Tr Σ); `degree_cap`
+    bounds the default Hermite degree.
     """
 
     rivals: ClassVar[dict[str, tuple[str, ...]]] = {
-        "strength": ("learning_rate", "spread"),
-        "weighting": ("learning_rate", "spread"),
-        "learning_rate": ("strength", "weighting"),
-        "spread": ("strength", "weighting"),
+        **dict.fromkeys(EXPONENTS, (*RATES, "spread")),
+        **{name: (*EXPONENTS, *(r for r in RATES if r != name)) for name in RATES},
+        "spread": EXPONENTS,
     }
 
     strength: Unit | None = Field(default=None, description="β: η‖Σ‖ ≍ n^β; 0.74.")
@@ -36,8 +61,18 @@ class Scaling(Value):
     learning_rate: NonNegative | None = Field(
         default=None, description="η itself, with the spread."
     )
+    per_width: Positive | None = Field(
+        default=None, description="η = value·k, k the neurons; with the spread."
+    )
+    per_root: Positive | None = Field(
+        default=None, description="η = value·√(Nk), N the samples of a step; with the spread."
+    )
+    change_exponent: ChangeExponent | None = Field(
+        default=None,
+        description="a: a step's change has spectral norm n^a; one for all steps, or one each.",
+    )
     spread: NonNegative | None = Field(
-        default=None, description="θ itself, with the learning rate."
+        default=None, description="θ itself, with the step size; 1 where the data have no spikes."
     )
     degree_cap: Degree = Field(default=DEGREE_CAP, description="Largest default Hermite degree.")
     trace: Positive | None = Field(
@@ -53,7 +88,7 @@ class Scaling(Value):
     def _defaults(cls, fields: Any) -> Any:
         """Write the default exponents out, so that a saved problem says what it used."""
         if isinstance(fields, dict) and not any(
-            fields.get(name) is not None for name in ("learning_rate", "spread")
+            fields.get(name) is not None for name in (*RATES, "spread")
         ):
             given = {name: value for name, value in fields.items() if value is not None}
             return {"strength": DEFAULT_STRENGTH, "weighting": DEFAULT_WEIGHTING, **given}
@@ -61,35 +96,60 @@ class Scaling(Value):
 
     @model_validator(mode="after")
     def _one_way(self) -> Scaling:
-        scaled = {"strength": self.strength, "weighting": self.weighting}
-        direct = {"learning_rate": self.learning_rate, "spread": self.spread}
-        given = [k for k, v in (scaled | direct).items() if v is not None]
-        if any(k in scaled for k in given) and any(k in direct for k in given):
+        names = (*EXPONENTS, *RATES, "spread")
+        given = [name for name in names if getattr(self, name) is not None]
+        rates = [name for name in given if name in RATES]
+        if any(name in EXPONENTS for name in given) and (rates or "spread" in given):
             raise ValueError(
                 f"{' and '.join(given)}: must not be given together; "
-                "keep strength and weighting, or learning_rate and spread"
+                "keep strength and weighting, or the step size and spread"
             )
-        missing = [k for k, v in direct.items() if v is None]
-        if len(missing) == 1:
+        if len(rates) > 1:
+            raise ValueError(f"{' and '.join(rates)}: must not be given together; keep one")
+        if not rates and "spread" in given:
             raise ValueError(
-                f"{missing[0]}: must be given with {given[0]}; "
-                "add it, or use strength and weighting"
+                "learning_rate: must be given with spread; add it, or use strength and weighting"
             )
         return self
 
-    def rate_and_spread(self, dimension: int) -> tuple[float, float]:
-        """Return (η, θ)."""
-        if self.learning_rate is not None and self.spread is not None:
-            return self.learning_rate, self.spread
-        beta, alpha = self.strength or 0.0, self.weighting or 0.0
-        return float(dimension) ** (beta * alpha), float(dimension) ** (beta * (1 - alpha))
+    @property
+    def rate_field(self) -> str | None:
+        """Which field gives the step size where strength and weighting do not."""
+        return next((name for name in RATES if getattr(self, name) is not None), None)
+
+    def spread_at(self, dimension: int) -> float:
+        """Return θ; 1 where it is not given, because the data have no spikes."""
+        if self.strength is None:
+            return 1.0 if self.spread is None else self.spread
+        return float(dimension) ** (self.strength * (1 - (self.weighting or 0.0)))
+
+    def learning_rate_at(self, *, dimension: int, width: int, samples: int) -> float | None:
+        """Return η; None where it follows from the norm of each step's change."""
+        if self.learning_rate is not None:
+            return self.learning_rate
+        if self.per_width is not None:
+            return self.per_width * width
+        if self.per_root is not None:
+            return self.per_root * sqrt(samples * width)
+        if self.change_exponent is not None:
+            return None
+        return float(dimension) ** ((self.strength or 0.0) * (self.weighting or 0.0))
+
+    def exponent_of(self, step: int) -> float:
+        """Return a of step 1, 2, …, whose change has spectral norm n^a."""
+        if isinstance(self.change_exponent, tuple):
+            return self.change_exponent[step - 1]
+        return self.change_exponent or 0.0
 
 
 @dataclass(frozen=True)
 class Scales:
-    """Every scale of one instance: η, θ, Tr Σ, ‖Σ‖, b, and β with the degree that follows."""
+    """Every scale of one instance: η, θ, Tr Σ, ‖Σ‖, b, and β with the degree that follows.
 
-    learning_rate: float
+    `learning_rate` is None where each step's own follows from the norm of its change.
+    """
+
+    learning_rate: float | None
     spread: float
     trace: float
     norm: float
@@ -98,14 +158,22 @@ class Scales:
     degree: int
 
 
-def resolve_scales(scaling: Scaling, population: Population, *, normalised_rows: bool) -> Scales:
-    """Return the scales of a drawn population.
+def resolve_scales(
+    scaling: Scaling,
+    population: Population,
+    *,
+    normalised_rows: bool,
+    width: int,
+    samples: int,
+) -> Scales:
+    """Return the scales of a drawn population; `samples` are those of a step.
 
     b is the deviation of f_iᵀx off the spikes: √(n s²/Tr Σ), or s when rows of F have norm 1.
-    When η and θ are given, β = log(η‖Σ‖)/log n.
+    When β is not given, it is log(η‖Σ‖)/log n; a change of norm n^a has η ≍ n^{a+½} (Moniri et
+    al.: ‖G‖ ≍ n^{−½}).
     """
     n = population.dimension
-    rate, spread = scaling.rate_and_spread(n)
+    rate = scaling.learning_rate_at(dimension=n, width=width, samples=samples)
     trace = population.trace if scaling.trace is None else scaling.trace
     norm = population.norm if scaling.norm is None else scaling.norm
     row = 1.0 if normalised_rows else n / trace
@@ -113,6 +181,7 @@ def resolve_scales(scaling: Scaling, population: Population, *, normalised_rows:
     if scaling.strength is not None:
         strength = scaling.strength
     else:
-        strength = log(rate * norm) / log(n) if rate > 0 and n > 1 else 0.0
+        size = float(n) ** (scaling.exponent_of(1) + 0.5) if rate is None else rate
+        strength = log(size * norm) / log(n) if size > 0 and n > 1 else 0.0
     degree = theorem_degree(strength, cap=scaling.degree_cap)
-    return Scales(rate, spread, trace, norm, b, strength, degree)
+    return Scales(rate, scaling.spread_at(n), trace, norm, b, strength, degree)

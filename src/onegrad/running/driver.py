@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from onegrad.describe.digests import digest
+from onegrad.problem.registered import registered_marks
 from onegrad.running.engines import Engine, in_this_process, worker_processes
-from onegrad.running.jobs import Task, registered_marks, stored_key
+from onegrad.running.jobs import Task, stored_key
 from onegrad.running.plan import Plan, check_plan, make_tasks, plan_sweep
 from onegrad.running.store import Writer
 from onegrad.running.sweeps import Sweep
@@ -125,6 +126,8 @@ def _setting_records(plan: Plan) -> list[dict[str, Any]]:
             "problem": setting.problem.digest,
             "training_problem": setting.problem.for_training.digest,
             "fields": setting.problem.to_dict(),
+            "ridges": list(setting.problem.ridges),
+            "steps": list(setting.problem.recorded_steps),
             "models": [
                 {"name": m.name, "key": stored_key(m), "degree": m.degree} for m in setting.models
             ],

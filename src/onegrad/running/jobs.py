@@ -14,16 +14,15 @@ from typing import Any, Literal
 
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from onegrad.calculus import functions as calculus_functions
-from onegrad.data.source import SOURCES
-from onegrad.data.teacher import TEACHERS
 from onegrad.describe.arrays import Floats
 from onegrad.describe.digests import digest
 from onegrad.describe.registry import Snapshot, adopt
 from onegrad.models.model import MODELS, Model
 from onegrad.problem.problem import Problem
+from onegrad.problem.registered import registered_marks
 from onegrad.training.reuse import Shared
 from onegrad.training.streams import NUMERICS
+from onegrad.verbs.observation import observed_trial
 from onegrad.verbs.predicted_draw import Method, predict_draw
 from onegrad.verbs.trial import run_trial
 
@@ -41,6 +40,7 @@ class Job:
     seed: int
     trial: int
     method: Method = "single"
+    observe: Literal["no", "steps", "neurons"] = "no"
 
     def identity(self, model: Model) -> dict[str, Any]:
         """Return everything that determines the model's numbers in this job."""
@@ -55,6 +55,8 @@ class Job:
         }
         if self.verb == "predict":
             fields["method"] = self.method
+        if self.observe != "no":
+            fields["observe"] = self.observe
         functions = registered_marks(self.problem)
         return {**fields, "functions": functions} if functions else fields
 
@@ -120,7 +122,7 @@ def run_in_worker(jobs: Sequence[Job], known: Snapshot, *, numerics: int = NUMER
 def _rows(job: Job, shared: Shared | None) -> list[dict[str, Any]]:
     start = time.perf_counter()
     try:
-        metrics = _computed(job, shared)
+        metrics, seen = _computed(job, shared)
     except Exception as error:  # a trial may fail in any way; the sweep goes on and records it
         if len(job.models) > 1:
             # Which of the models fails? The numbers of each do not depend on the others.
@@ -132,16 +134,25 @@ def _rows(job: Job, shared: Shared | None) -> list[dict[str, Any]]:
             **_common(job, model, share),
             "status": "ok",
             "metrics": {name: values.tolist() for name, values in metrics[model.name].items()},
+            # What was seen belongs to the trial: one of its rows holds it.
+            **({"observed": seen} if seen is not None and index == 0 else {}),
         }
-        for model in job.models
+        for index, model in enumerate(job.models)
     ]
 
 
-def _computed(job: Job, shared: Shared | None) -> dict[str, dict[str, Floats]]:
-    where = {"seed": job.seed, "trial": job.trial, "shared": shared}
-    if job.verb == "simulate":
-        return run_trial(job.problem, job.models, **where)  # type: ignore[arg-type]
-    return predict_draw(job.problem, job.models, method=job.method, **where)  # type: ignore[arg-type]
+def _computed(
+    job: Job, shared: Shared | None
+) -> tuple[dict[str, dict[str, Floats]], dict[str, Any] | None]:
+    """Return the metrics of a job's models, and what was observed as plain values."""
+    where: dict[str, Any] = {"seed": job.seed, "trial": job.trial}
+    if job.verb == "predict":
+        drawn = predict_draw(job.problem, job.models, method=job.method, shared=shared, **where)
+        return drawn, None
+    if job.observe == "no":
+        return run_trial(job.problem, job.models, shared=shared, **where), None
+    metrics, seen = observed_trial(job.problem, job.models, **where)
+    return metrics, seen.to_dict(neurons=job.observe == "neurons")
 
 
 def failed_row(job: Job, model: Model, error: BaseException, seconds: float) -> dict[str, Any]:
@@ -164,15 +175,6 @@ def _common(job: Job, model: Model, seconds: float) -> dict[str, Any]:
         "versions": versions(),
         "blas": blas_kernel(),
     }
-
-
-def registered_marks(problem: Problem) -> dict[str, str]:
-    """Return digests of what users registered and the problem uses: a name does not tell."""
-    names = {problem.network.activation, *problem.teacher.functions}
-    marks = {name: calculus_functions.fingerprint(name) for name in sorted(names)}
-    marks |= {f"data {problem.data.kind}": SOURCES.registry.mark(problem.data.kind)}
-    marks |= {f"teacher {problem.teacher.kind}": TEACHERS.registry.mark(problem.teacher.kind)}
-    return {name: mark for name, mark in marks.items() if mark is not None}
 
 
 def stored_key(model: Model) -> str:

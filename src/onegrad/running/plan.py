@@ -12,6 +12,7 @@ from onegrad.describe.digests import digest
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.machine.memory import require_memory
 from onegrad.machine.rates import Rates, measure_rates
+from onegrad.problem.problem import Problem
 from onegrad.running.jobs import Job, Task
 from onegrad.running.store import Contents, check_writable, read
 from onegrad.running.sweeps import Setting, Sweep
@@ -114,43 +115,53 @@ def _is_failed(contents: Contents, key: str) -> bool:
 def _jobs(sweep: Sweep, setting: Setting) -> Iterator[Job]:
     for verb in sweep.verbs:
         problem, models, count = setting.problem.for_training, setting.models, sweep.trials
+        if verb == "predict" and not setting.problem.has_theory:
+            continue
         if verb == "predict":
             models = tuple(m for m in models if m.no_theory is None)
             problem, count = setting.problem, sweep.draws
         if models:
             for trial in range(count):
-                yield Job(verb, problem, models, sweep.seed, trial, sweep.method)
+                observe = sweep.observe if verb == "simulate" else "no"
+                yield Job(verb, problem, models, sweep.seed, trial, sweep.method, observe)
 
 
 def make_tasks(plan: Plan, workers: int) -> list[Task]:
     """Return the missing jobs in tasks, trial by trial, what shares draws and products together.
 
-    Within a trial problems that differ in the network alone come in turn, the widest first.
+    Within a trial problems that differ in the network alone come in turn, the widest first. Runs
+    that differ in the number of steps alone stay together: the longer goes on from the shorter.
     """
     longest = min(TASK_SECONDS, plan.seconds / (workers * TASKS_PER_WORKER))
     places = {
-        mark: _place(s)
+        mark: _place(problem)
         for s in plan.settings
-        for mark in (s.problem.for_training.digest, s.problem.digest)
+        for problem in (s.problem.for_training, s.problem)
+        for mark in (problem.digest,)
     }
     ordered = sorted(
         plan.missing, key=lambda job: (job.trial, job.verb, *places[job.problem.digest])
     )
     tasks: list[Task] = []
-    length = 0.0
+    length, last = 0.0, None
     for job in ordered:
+        run = (job.trial, job.verb, *places[job.problem.digest][:-2])
+        shorter = run == last
         cost = seconds(job.problem, job.models, plan.rates, verb=job.verb)
-        if not tasks or length + cost > longest:
+        if not tasks or (length + cost > longest and not shorter):
             tasks.append(Task([]))
             length = 0.0
         tasks[-1].jobs.append(job)
-        length += cost
+        length, last = length + cost, run
     return tasks
 
 
-def _place(setting: Setting) -> tuple[Any, ...]:
-    fields = setting.problem.to_dict()
-    network = fields.pop("network")
-    samples = fields.pop("samples")
-    rest = digest(fields)
-    return rest, -setting.problem.width, samples, network["activation"], setting.problem.digest
+def _place(problem: Problem) -> tuple[Any, ...]:
+    """Return where a problem stands in a trial; without the last two entries, its run's place."""
+    fields = problem.to_dict()
+    network, readout, training = (fields.pop(n) for n in ("network", "readout", "training"))
+    steps = training.pop("steps")
+    rest = digest([fields, training, {k: v for k, v in readout.items() if k != "samples"}])
+    others = digest([network, readout])
+    width, samples = problem.width, problem.samples
+    return rest, -width, samples, network["activation"], others, steps, problem.digest

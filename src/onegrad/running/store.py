@@ -25,7 +25,8 @@ _SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _NUMBER = "number"
 _REQUIRED = {
     "row": {"key", "status", "verb", "problem", "model", "seed", "trial", "numerics", "blas"},
-    "setting": {"sweep", "coordinates", "problem", "fields", "models", "seed", "method"},
+    "setting": {"sweep", "coordinates", "problem", "fields", "models", "seed", "method"}
+    | {"ridges", "steps"},
 }
 
 

@@ -24,8 +24,10 @@ from onegrad.models.resolve import resolve_models
 from onegrad.problem.problem import Problem
 from onegrad.verbs.cost import check_mixture_memory
 from onegrad.verbs.predicted_draw import Method
+from onegrad.verbs.prediction import require_fresh_readout
 
 Verb = Literal["simulate", "predict"]
+RIDGE = "readout.ridge"
 MOST_SETTINGS = 1_000_000
 MOST_RUNS = 10_000_000
 
@@ -100,8 +102,11 @@ def _groups(value: Any) -> Any:
 class Sweep(Document):
     """Settings × trials: `axes` give values to fields of `problem`, by dotted path.
 
-    Axes multiply; those named in one group of `zip` move together. An axis over `ridge` costs no
-    trials of its own: one decomposition serves all penalties.
+    Axes multiply; those named in one group of `zip` move together. An axis over `readout.ridge`
+    costs no trials of its own: one decomposition serves all penalties. One over `training.steps`
+    costs one run: the longer goes on where the shorter ended, unless it is observed. `observe`
+    stores what is seen of every trial's steps in its row, with every neuron's overlaps where
+    "neurons" is said.
     """
 
     problem: Problem = Problem()
@@ -112,12 +117,17 @@ class Sweep(Document):
     trials: Count = 8
     draws: Count = 4
     method: Method = "single"
+    observe: Literal["no", "steps", "neurons"] = "no"
     seed: Annotated[int, PlainValidator(lambda n: whole_number("seed", n, least=0))] = 0
 
     @model_validator(mode="after")
     def _consistent(self) -> Sweep:
         if not self.verbs:
             raise ValueError("verbs=(): must name simulate, predict or both; add one")
+        if self.observe != "no" and "simulate" not in self.verbs:
+            raise ValueError(
+                f"observe={self.observe!r}: nothing is trained by predict; add simulate to verbs"
+            )
         grouped = [name for group in self.zip for name in group]
         for name in grouped:
             if name not in self.axes:
@@ -136,15 +146,15 @@ class Sweep(Document):
 
     @property
     def varied(self) -> list[str]:
-        """The axes that make settings: all but an ungrouped `ridge`."""
+        """The axes that make settings: all but an ungrouped `readout.ridge`."""
         grouped = {name for group in self.zip for name in group}
-        return [name for name in self.axes if name != "ridge" or name in grouped]
+        return [name for name in self.axes if name != RIDGE or name in grouped]
 
     def settings(self) -> list[Setting]:
         """Return every setting with its problem and resolved models, checked, in axis order."""
         base = self.problem
-        if "ridge" in self.axes and "ridge" not in self.varied:
-            base = base.replace(ridge=self.axes["ridge"])
+        if RIDGE in self.axes and RIDGE not in self.varied:
+            base = base.replace({RIDGE: self.axes[RIDGE]})
         groups: list[tuple[str, ...]] = []
         for name in self.varied:
             group = next((g for g in self.zip if name in g), (name,))
@@ -170,6 +180,8 @@ class Sweep(Document):
                 for name in group
             }
             settings.append(self._setting(base, coordinates))
+        if "predict" in self.verbs and not any(s.problem.has_theory for s in settings):
+            require_fresh_readout(settings[0].problem)
         return settings
 
     def _setting(self, base: Problem, coordinates: dict[str, Any]) -> Setting:

@@ -18,13 +18,14 @@ from onegrad.describe.digests import digest
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.paths import at, leaves
 from onegrad.running.store import Contents, read
-from onegrad.running.sweeps import Sweep
+from onegrad.running.sweeps import RIDGE, Sweep
 from onegrad.verbs.errors import paired_gap
 
 if TYPE_CHECKING:
     import xarray
 
-_RESULT_COLUMNS = ["setting", "verb", "method", "seed", "model", "degree", "ridge", "metric"]
+_RESULT_COLUMNS = ["setting", "verb", "method", "seed", "model", "degree", "step"]
+_RESULT_COLUMNS += ["ridge", "metric"]
 _SHORT = 12  # characters of a digest that tell settings apart
 
 
@@ -74,10 +75,10 @@ class Results:
     def axes(self) -> list[str]:
         """The fields that tell settings apart: what sweeps varied, then what else differs.
 
-        `ridge` is a column of its own.
+        `step` and `ridge` are columns of their own.
         """
         settings = self.contents.settings
-        varied = [n for s in settings for n in s["coordinates"] if n != "ridge"]
+        varied = [n for s in settings for n in s["coordinates"] if n != RIDGE]
         axes = list(dict.fromkeys(varied))
         alike: dict[tuple[Any, ...], list[dict[str, Any]]] = defaultdict(list)
         for setting in settings:
@@ -89,7 +90,7 @@ class Results:
                 axes += [
                     path
                     for path in paths
-                    if path.split(".")[0] != "ridge"
+                    if not path.startswith(RIDGE)
                     and path not in axes
                     and len({repr(setting.get(path)) for setting in values}) > 1
                 ]
@@ -97,11 +98,11 @@ class Results:
 
     @cached_property
     def trials(self) -> pd.DataFrame:
-        """One line per setting × verb × model × trial × ridge × metric."""
-        rows: dict[tuple[Any, ...], list[dict[str, Any]]] = defaultdict(list)
+        """One line per setting × verb × model × trial × step × ridge × metric."""
+        rows: dict[tuple[Any, ...], dict[int, dict[str, Any]]] = defaultdict(dict)
         for row in self.contents.rows.values():
-            if row["status"] == "ok":
-                rows[_group(row, row["model"], row.get("method"))].append(row)
+            if row["status"] == "ok":  # one row per trial, whether observed or not
+                rows[_group(row, row["model"], row.get("method"))].setdefault(row["trial"], row)
         lines: list[tuple[Any, ...]] = []
         axes = self.axes
         done: set[tuple[Any, ...]] = set()
@@ -109,24 +110,22 @@ class Results:
             where = (*(_coordinate(setting, axis) for axis in axes), _identity(setting))
             for model in setting["models"]:
                 for verb, method in (("simulate", None), ("predict", setting["method"])):
-                    record = {**setting, "verb": verb}
-                    if verb == "simulate":
-                        record["problem"] = _training_problem(setting)
+                    record = _trained(setting) if verb == "simulate" else {**setting, "verb": verb}
                     group = _group(record, model["key"], method)
                     mark = (group, model["name"], setting["problem"])
                     if mark in done:
                         continue
                     done.add(mark)
                     head = (*where, verb, method, setting["seed"], model["name"], model["degree"])
-                    for row in sorted(rows[group], key=lambda r: r["trial"]):
-                        lines += _lines(head, row, _ridges(setting))
+                    for _, row in sorted(rows[group].items()):
+                        lines += _lines(head, row, setting)
         frame = pd.DataFrame(
             lines, columns=[*axes, *_RESULT_COLUMNS, "trial", "value"], dtype=object
         ).infer_objects()
         return frame.astype({"degree": "Int64"})
 
     def to_frame(self) -> pd.DataFrame:
-        """Return mean, standard error and count per setting × verb × model × ridge × metric."""
+        """Return mean, standard error, count per setting × verb × model × step × ridge × metric."""
         keys = [*self.axes, *_RESULT_COLUMNS]
         grouped = self.trials.groupby(keys, sort=False, dropna=False)["value"]
         summary = grouped.agg(["mean", "sem", "count"]).reset_index()
@@ -175,7 +174,7 @@ class Results:
         self, trials: pd.DataFrame, over: str, reference: str, others: list[str]
     ) -> pd.DataFrame:
         """Return gaps between values of the column `over` and its value `reference`."""
-        keys = [*self.axes, "setting", *others, "seed", "ridge"]
+        keys = [*self.axes, "setting", *others, "seed", "step", "ridge"]
         lines = []
         for where, group in trials.groupby(keys, sort=False, dropna=False):
             table = group.pivot(index="trial", columns=over, values="value")
@@ -187,8 +186,29 @@ class Results:
                 lines.append((*where, name, float(gap.mean), float(gap.stderr), len(both)))
         return pd.DataFrame(lines, columns=[*keys, over, "gap", "stderr", "count"])
 
+    def observed(self) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+        """Return (setting, what was observed) of every observed trial, as plain values.
+
+        A setting has its `coordinates` along the axes and the `fields` of its problem.
+        """
+        seen: dict[tuple[Any, ...], dict[int, dict[str, Any]]] = defaultdict(dict)
+        for row in self.contents.rows.values():
+            if row["status"] == "ok" and "observed" in row:
+                of_group = seen[_group(row, "", None)]
+                if row["trial"] not in of_group or row["observe"] == "neurons":
+                    of_group[row["trial"]] = row["observed"]
+        places: dict[tuple[Any, ...], dict[str, Any]] = {}  # settings of several sweeps once
+        for setting in self.contents.settings:
+            group = _group(_trained(setting), "", None)
+            places.setdefault((group, setting["problem"]), setting)
+        return [
+            (setting, observed)
+            for (group, _), setting in places.items()
+            for _, observed in sorted(seen[group].items())
+        ]
+
     def to_xarray(self) -> xarray.Dataset:
-        """Return mean, stderr and count by axis, verb, model, ridge and metric.
+        """Return mean, stderr and count by axis, verb, model, (step,) ridge and metric.
 
         Axes that move together share one dimension; the others are coordinates along it.
         """
@@ -202,7 +222,8 @@ class Results:
             same = (a for a in leading.values() if _together(frame, a, axis))
             leading[axis] = next(same, axis)
         dims = [axis for axis in self.axes if leading[axis] == axis]
-        index = [*dims, "verb", "model", "ridge", "metric"]
+        steps = ["step"] if frame["step"].nunique() > 1 else []
+        index = [*dims, "verb", "model", *steps, "ridge", "metric"]
         if frame.duplicated(index).any():
             raise InvalidInput(
                 "results: several seeds or methods in a folder have no view by axes; use to_frame"
@@ -222,31 +243,33 @@ def _group(record: dict[str, Any], model: str, method: str | None) -> tuple[Any,
     return (*same, model, method, functions)
 
 
+def _trained(setting: dict[str, Any]) -> dict[str, Any]:
+    """Return a setting as rows of its trained networks say it."""
+    return {**setting, "verb": "simulate", "problem": _training_problem(setting)}
+
+
 def _training_problem(setting: dict[str, Any]) -> str:
     """Return the digest of the problem as its networks were trained on."""
     return str(setting.get("training_problem", setting["problem"]))
 
 
-def _ridges(setting: dict[str, Any]) -> list[float]:
-    ridge = setting["fields"]["ridge"]
-    return ridge if isinstance(ridge, list) else [ridge]
-
-
 def _lines(
-    head: tuple[Any, ...], row: dict[str, Any], ridges: list[float]
+    head: tuple[Any, ...], row: dict[str, Any], setting: dict[str, Any]
 ) -> list[tuple[Any, ...]]:
+    """Return a row's lines; its metrics are lists over penalties, or over steps of such lists."""
+    steps, ridges = setting["steps"], setting["ridges"]
     return [
-        (*head, ridge, metric, row["trial"], value)
+        (*head, step, ridge, metric, row["trial"], value)
         for metric, values in row["metrics"].items()
-        for ridge, value in zip(ridges, values, strict=True)
+        for step, of_step in zip(steps, values if len(steps) > 1 else [values], strict=True)
+        for ridge, value in zip(ridges, of_step, strict=True)
     ]
 
 
 def _coordinate(setting: dict[str, Any], axis: str) -> Any:
     """Return the setting's place on an axis, from its problem where its own sweep had none."""
-    if axis in setting["coordinates"]:
-        return setting["coordinates"][axis]
-    value = at(setting["fields"], axis)
+    coordinates = setting["coordinates"]
+    value = coordinates[axis] if axis in coordinates else at(setting["fields"], axis)
     return value if np.isscalar(value) or value is None else json.dumps(value)
 
 

@@ -1,4 +1,4 @@
-"""Training: draws by stream, layers, the step, the readout, and what trials can reuse.
+"""Training: draws by stream, batches, layers, the steps, the readout, what trials can reuse.
 
-May import: describe, calculus, data, problem. Read first: `step.py`.
+May import: describe, calculus, data, problem. Read first: `run.py`.
 """

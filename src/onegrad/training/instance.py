@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -11,42 +11,28 @@ from numpy.typing import DTypeLike
 from onegrad.data.mixture import Mixture
 from onegrad.data.population import Population
 from onegrad.data.teacher import Teacher
-from onegrad.describe.arrays import Floats, Normals
+from onegrad.data.teacher_sum import residual
 from onegrad.describe.checks import whole_number
 from onegrad.problem.problem import Problem
 from onegrad.problem.scaling import Scales, resolve_scales
+from onegrad.training.batches import Batch, BatchDraw, Keep
+from onegrad.training.low_degree import NOTHING, LowDegree
 from onegrad.training.streams import Stream, Streams
-
-# Wraps a stream's generator in a source whose normals are kept for the next problem.
-Keep = Callable[[np.random.Generator, Stream], Normals]
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Inputs (samples × n), labels, and how many rows each component has, one after the other."""
-
-    inputs: Floats
-    labels: Floats
-    counts: tuple[int, ...]
-
-    def components(self) -> Iterator[tuple[int, slice]]:
-        """Yield (component, its rows) for the components that have rows."""
-        start = 0
-        for index, count in enumerate(self.counts):
-            if count:
-                yield index, slice(start, start + count)
-            start += count
 
 
 @dataclass(frozen=True)
 class Instance:
-    """A problem with everything drawn that does not belong to the network."""
+    """A problem with everything drawn that does not belong to the network.
+
+    `subtracted` is the part that was taken off the teacher's labels: predictions get it back.
+    """
 
     problem: Problem
     population: Population
     teacher: Teacher
     scales: Scales
     streams: Streams
+    subtracted: LowDegree = NOTHING
 
     @property
     def mixture(self) -> Mixture:
@@ -58,52 +44,55 @@ class Instance:
         """Type of inputs and first layer: single precision when the problem says "mixed"."""
         return np.float32 if self.problem.precision == "mixed" else np.float64
 
+    def without(self, part: LowDegree) -> Instance:
+        """Return the instance whose labels lack this part."""
+        if part.method == "none":
+            return self
+        none = np.zeros(self.problem.dimension)
+        slope = none if part.slope is None else part.slope
+        teacher = residual(self.teacher, part.constant, slope)
+        return replace(self, teacher=teacher, subtracted=part)
+
+    def step_draw(self, step: int) -> BatchDraw:
+        """Return the batch of step 1, 2, …: its own, or that of the first."""
+        problem = self.problem
+        size = problem.samples_per_step
+        if step == 1 or problem.training.batches == "reused":
+            return BatchDraw(self, Stream.STEP_DATA, size)
+        # After those of a single step: a run of more steps begins with the same rows.
+        earlier = (*self._before_test, problem.samples_in_test, *(size,) * (step - 2))
+        return BatchDraw(self, Stream.STEP_DATA, size, earlier, (f"step {step}",))
+
+    def readout_draw(self, step: int) -> BatchDraw:
+        """Return the batch of the readout after a step; before the first, that of the first."""
+        problem = self.problem
+        if problem.readout.batch == "same":
+            return self.step_draw(max(step, 1))
+        earlier = (problem.samples_per_step,)
+        return BatchDraw(self, Stream.TRAINING_DATA, problem.samples, earlier)
+
     def step_batch(self, keep: Keep | None = None) -> Batch:
-        """Return the samples of the gradient step; `keep` may hold their normals for others."""
-        return self._batch(Stream.STEP_DATA, self.problem.samples_per_step, keep)
+        """Return the samples of the first step; `keep` may hold their normals for others."""
+        return self.step_draw(1).whole(keep)
 
     def training_batch(self, keep: Keep | None = None) -> Batch:
-        """Return the samples of the readout, independent of the step's."""
-        return self._batch(Stream.TRAINING_DATA, self.problem.samples, keep)
+        """Return the samples of the readout after the first step."""
+        return self.readout_draw(1).whole(keep)
 
     def test_blocks(self) -> Iterator[Batch]:
         """Yield the test points in blocks of at most GRANULE rows, each from one component.
 
         The block size is fixed: products of other shapes could round differently.
         """
-        rng = self.streams.generator(Stream.TEST_DATA)
-        noise = self.streams.generator(Stream.TEST_DATA, "labels")
-        counts = self.population.draw_counts(self.problem.samples_in_test, rng)
-        for index, block in self.population.blocks(counts, rng, self._earlier(Stream.TEST_DATA)):
-            rows = tuple(len(block) if i == index else 0 for i in range(len(counts)))
-            yield self._labelled(block, rows, noise)
+        size = self.problem.samples_in_test
+        return BatchDraw(self, Stream.TEST_DATA, size, self._before_test).granules()
 
-    def _batch(self, stream: Stream, size: int, keep: Keep | None) -> Batch:
-        rng = self.streams.generator(stream)
-        counts = self.population.draw_counts(size, rng)
-        normals: Normals = rng
-        # Sampled counts move the generator: what follows is then not the same for others.
-        if keep is not None and self.population.counts == "exact":
-            normals = keep(rng, stream)
-        inputs = self.population.sample(counts, normals, self._earlier(stream))
-        return self._labelled(inputs, counts, self.streams.generator(stream, "labels"))
-
-    def _earlier(self, stream: Stream) -> tuple[int, ...]:
-        """Return the sizes of the batches that a trial takes before this one."""
-        sizes = {
-            Stream.STEP_DATA: self.problem.samples_per_step,
-            Stream.TRAINING_DATA: self.problem.samples,
-        }
-        return tuple(size for other, size in sizes.items() if other < stream)
-
-    def _labelled(self, inputs: Floats, counts: tuple[int, ...], rng: np.random.Generator) -> Batch:
-        projections = inputs @ self.teacher.directions
-        unlabelled = Batch(inputs, projections, counts)
-        labels = [
-            self.teacher.labels(projections[rows], index, rng)
-            for index, rows in unlabelled.components()
-        ]
-        return Batch(inputs.astype(self.dtype, copy=False), np.concatenate(labels), counts)
+    @property
+    def _before_test(self) -> tuple[int, ...]:
+        """The sizes of the batches that a trial of one step takes before its test points."""
+        problem = self.problem
+        fresh = (problem.samples,) if problem.readout.batch == "fresh" else ()
+        return (problem.samples_per_step, *fresh)
 
 
 def draw(problem: Problem, *, seed: int = 0, trial: int = 0) -> Instance:
@@ -111,12 +100,17 @@ def draw(problem: Problem, *, seed: int = 0, trial: int = 0) -> Instance:
     streams = Streams(
         whole_number("seed", seed, least=0), whole_number("trial", trial, least=0), problem.redraw
     )
-    _, spread = problem.scaling.rate_and_spread(problem.dimension)
     population: Population = problem.data.draw(
-        problem.dimension, spread, streams.generator(Stream.MIXTURE)
+        problem.dimension,
+        problem.scaling.spread_at(problem.dimension),
+        streams.generator(Stream.MIXTURE),
     )
     scales = resolve_scales(
-        problem.scaling, population, normalised_rows=problem.network.normalise_rows
+        problem.scaling,
+        population,
+        normalised_rows=problem.network.normalise_rows,
+        width=problem.width,
+        samples=problem.samples_per_step,
     )
     teacher = problem.teacher.draw(population, scales.norm, streams.generator(Stream.TEACHER))
     return Instance(problem, population, teacher, scales, streams)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from onegrad.describe.arrays import Floats, Normals
-from onegrad.training.instance import Instance, Keep
+from onegrad.training.batches import Keep
+from onegrad.training.instance import Instance
 from onegrad.training.streams import Stream
 
 

@@ -10,9 +10,9 @@ from scipy.linalg import eigh
 from scipy.linalg.blas import dsyrk, ssyrk, strsv
 from scipy.linalg.lapack import spotrf
 
+from onegrad.calculus.cholesky import solve_ridge
 from onegrad.describe.arrays import Floats
 from onegrad.describe.exceptions import InvalidInput
-from onegrad.training.cholesky import solve_ridge
 
 # Refinement ends when the next change would be this small beside the solution. A round that gains
 # less than a factor of ten says that double precision should factor instead.
@@ -20,7 +20,7 @@ LAST_CHANGE, LEAST_GAIN = 1e-8, 0.1
 
 
 @dataclass(frozen=True)
-class Readout:
+class FittedReadout:
     """Readout weights ŵ (k × penalties) with what training says about them, one per penalty."""
 
     ridge: Floats
@@ -38,7 +38,9 @@ class Readout:
         return 0.5 * self.train_mse + 0.5 * self.ridge * self.squared_norm
 
 
-def fit_readout(features: Floats, labels: Floats, *, ridge: float | Sequence[float]) -> Readout:
+def fit_readout(
+    features: Floats, labels: Floats, *, ridge: float | Sequence[float]
+) -> FittedReadout:
     """Return ŵ = argmin (1/2m) Σ_i (y_i − wᵀφ_i/√k)² + (λ/2)‖w‖² for each penalty λ.
 
     `features` φ is (m × k). One Gram matrix of the smaller side and one factorisation serve all
@@ -63,7 +65,7 @@ def fit_readout(features: Floats, labels: Floats, *, ridge: float | Sequence[flo
     weights = np.sqrt(k) * (phi.T @ solution if dual else solution)
     # In the dual (φφᵀ + shift) α = y, so that the residual y − φφᵀα is shift·α.
     residual = shifts * solution if dual else y[:, None] - phi @ solution
-    return Readout(penalties, weights, np.mean(residual**2, axis=0))
+    return FittedReadout(penalties, weights, np.mean(residual**2, axis=0))
 
 
 def _solve_refined(features: Floats, rows: Floats, shift: float, right: Floats) -> Floats | None:
@@ -95,7 +97,11 @@ def _solve_refined(features: Floats, rows: Floats, shift: float, right: Floats) 
 
 
 def _solve_in_double(phi: Floats, shifts: Floats, right: Floats, penalties: Floats) -> Floats:
-    gram = _gram(phi, dsyrk)
+    return solve_gram(_gram(phi, dsyrk), shifts, right, penalties)
+
+
+def solve_gram(gram: Floats, shifts: Floats, right: Floats, penalties: Floats) -> Floats:
+    """Return (G + shift)^{-1} right for every shift; `gram`, the lower half of G, is lost."""
     if not np.all(np.isfinite(np.diagonal(gram))):
         raise InvalidInput(
             "features: some are not finite; bring learning rate, spread, levels, means and norms "

@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from onegrad.calculus import functions
 from onegrad.describe.arrays import Floats
-from onegrad.training.instance import Batch, Instance, Keep
-from onegrad.training.layers import Layers, draw_first_layer, draw_second_layer, initialise
-from onegrad.training.step import gradient_step, step_preactivations
+from onegrad.training.batches import Batch, Keep
+from onegrad.training.instance import Instance
+from onegrad.training.layers import Layers, draw_first_layer, draw_second_layer
+from onegrad.training.step import step_preactivations
 from onegrad.training.streams import Stream
 
 T = TypeVar("T")
@@ -39,13 +39,13 @@ class Shared:
         return value
 
     def step_batch(self, instance: Instance) -> Batch:
-        """Return the samples of the gradient step."""
+        """Return the samples of the first step."""
         size = instance.problem.samples_per_step
         key = (_data_key(instance, Stream.STEP_DATA), size)
         return self.get("step batch", key, lambda: instance.step_batch(self._keep(instance)))
 
     def training_batch(self, instance: Instance) -> Batch:
-        """Return the samples of the readout."""
+        """Return the samples of a fresh readout."""
         size = instance.problem.samples
         # Real data give rows that the step has not seen: which, depends on how many it saw.
         seen = None if instance.problem.data.exact_moments else instance.problem.samples_per_step
@@ -86,24 +86,6 @@ class Shared:
         return Replayed(self, rng, name, key)
 
 
-def first_layers(instance: Instance, shared: Shared | None = None) -> tuple[Layers, Floats]:
-    """Return the initial layers and the first layer F̂ after the step."""
-    if shared is None:
-        layers, batch, blocks = initialise(instance), instance.step_batch(), None
-    else:
-        layers, batch = shared.initialise(instance), shared.step_batch(instance)
-        blocks = shared.step_preactivations(instance, layers, batch)
-    trained = gradient_step(
-        layers,
-        batch.inputs,
-        batch.labels,
-        activation=functions.get_activation(instance.problem.network.activation),
-        learning_rate=instance.scales.learning_rate,
-        preactivations=blocks,
-    )
-    return layers, trained
-
-
 @dataclass
 class Replayed:
     """Standard normals of one stream, kept for the next problem that draws the same.
@@ -136,7 +118,8 @@ class Replayed:
 
 def _data_key(instance: Instance, stream: Stream) -> Hashable:
     p = instance.problem
-    return instance.streams.key(stream), p.dimension, p.precision, p.data, p.teacher, p.scaling
+    where = (p.dimension, p.precision, p.data, p.teacher, p.scaling, instance.subtracted.key)
+    return instance.streams.key(stream), *where
 
 
 def _first_layer_key(instance: Instance) -> Hashable:

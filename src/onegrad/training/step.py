@@ -1,4 +1,4 @@
-"""The gradient step of the first layer."""
+"""The gradient of the first layer on a batch, and the gradient step."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def descent_direction(
     activation: Function,
     preactivations: Iterable[Floats] | None = None,
 ) -> Floats:
-    """Return G = (1/m̃) [(w rᵀ/√k) ⊙ σ'(FX̃ᵀ)] X̃ with r = ỹ − wᵀσ(FX̃ᵀ)/√k, shape k × n.
+    """Return G = (1/N) [(w rᵀ/√k) ⊙ σ'(FX̃ᵀ)] X̃ with r = ỹ − wᵀσ(FX̃ᵀ)/√k, shape k × n.
 
-    G is minus the gradient of (1/2m̃) Σ r² in F. Samples are streamed in blocks of STEP_ROWS, so
+    G is minus the gradient of (1/2N) Σ r² in F. Samples are streamed in blocks of STEP_ROWS, so
     memory is O(kn + k·STEP_ROWS); `preactivations` are those blocks when already known.
     """
     if preactivations is None:

@@ -1,4 +1,6 @@
-"""What one does with a problem: simulate, predict, compare degrees, tune; and the errors returned.
+"""What one does with a problem: simulate, predict, observe, compare, tune.
+
+`errors.py` has what simulate and predict return.
 
 May import: all folders above. Read first: `simulation.py`.
 """

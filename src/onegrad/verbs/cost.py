@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from onegrad.calculus.rules import get_rule
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.machine.memory import INTERPRETER_BYTES, machine_bytes, require_memory
 from onegrad.machine.rates import Rates, Resource, Stage
 from onegrad.models.model import Model
 from onegrad.problem.problem import Problem
 from onegrad.theory.structured import LEAST_DIMENSION, STRUCTURED_FROM
+from onegrad.training.batches import BLOCK_ROWS, HELD_BYTES
+from onegrad.training.low_degree import uses_least_squares
 
 SERIES_ORDERS = 6.0  # orders of a pair series at typical correlations, per component
 QUADRATURE_NODES = 800.0  # evaluations of σ per neuron and component for its expectations
@@ -19,15 +22,23 @@ FIXED_SECONDS = 0.01  # drawing the mixture, quadratures of the label, checks
 def stages(problem: Problem, models: Sequence[Model], *, verb: str = "simulate") -> list[Stage]:
     """Return the stages of one trial or of one predicted draw (docs/scaling.md has the table)."""
     layers = len({model.first_layer for model in models})
-    steps = _step_stages(problem)
+    steps = repeated(_step_stages(problem), problem.training.steps)
+    measured: list[Stage] = []  # after every recorded step
     if verb == "predict" or problem.test == "exact":
         nodes = layers * problem.data.theory_parts * QUADRATURE_NODES
-        steps.append(Stage("expectations", "element", nodes * problem.width))
+        measured.append(Stage("expectations", "element", nodes * problem.width))
     if verb == "predict":
-        return [*steps, *_theory_stages(problem, models, layers)]
-    own = [stage for model in models for stage in model.stages(problem)]
-    readout = _readout_stages(problem, len(models), layers)
-    return [*steps, *readout, *_test_stages(problem, len(models), layers), *own]
+        measured += _theory_stages(problem, models, layers)
+    else:
+        measured += _readout_stages(problem, len(models), layers)
+        measured += _test_stages(problem, len(models), layers)
+        measured += [stage for model in models for stage in model.stages(problem)]
+    return [*steps, *repeated(measured, len(problem.recorded_steps))]
+
+
+def repeated(stages: list[Stage], times: int) -> list[Stage]:
+    """Return the stages of so many rounds."""
+    return [Stage(s.name, s.resource, times * s.amount) for s in stages]
 
 
 def _products(problem: Problem) -> Resource:
@@ -41,7 +52,19 @@ def _step_stages(problem: Problem) -> list[Stage]:
         Stage("first layer", "normal", k * n),
         Stage("step products", _products(problem), 4.0 * k * n * batch),
         Stage("step activation", "element", 2.0 * k * batch),
+        *_subtraction_stages(problem),
+        *get_rule(problem.training.rule).stages(k, n, batch),
     ]
+
+
+def _subtraction_stages(problem: Problem) -> list[Stage]:
+    n, batch, subtract = problem.dimension, problem.samples_per_step, problem.training.subtract
+    if subtract == "none":
+        return []
+    draws = Stage("low-degree part", "normal", batch * n)
+    if not uses_least_squares(subtract, batch, n):
+        return [draws]
+    return [draws, Stage("least squares", "product", 1.0 * n * n * batch)]
 
 
 def _theory_stages(problem: Problem, models: Sequence[Model], layers: int) -> list[Stage]:
@@ -99,19 +122,39 @@ def seconds(
 
 def peak_bytes(problem: Problem, models: Sequence[Model]) -> float:
     """Return about how many bytes one trial holds at its peak."""
-    n, m, k = problem.dimension, problem.samples, problem.width
-    size, side = 4 if problem.precision == "mixed" else 8, min(problem.samples, problem.width)
-    penalties, parts = len(problem.ridges), len(problem.data.part_labels)
-    step = size * (
-        3 * k * n + problem.samples_per_step * n + 5 * k * min(problem.samples_per_step, 1024)
-    )
-    readout: float = size * (3 * k * n + m * n + m * k) + 8 * (m * k + side**2)
-    readout += 8 * 2 * side**2 if penalties > 1 else 0  # eigenvectors
-    readout += size * 40 * k * penalties * parts * max(len(models), 1)  # series of the exact error
-    if size == 4:
-        readout += 8 * k * n
+    readout = _readout_bytes(problem, models)
     readout += max((model.held_bytes(problem) for model in models), default=0.0)
-    return INTERPRETER_BYTES + problem.data.held_bytes + max(step, readout)
+    return INTERPRETER_BYTES + problem.data.held_bytes + max(_step_bytes(problem), readout)
+
+
+def _held_rows(rows: int, columns: int) -> int:
+    """Return how many rows of a batch are held at once: all, or those of a block."""
+    return rows if 8.0 * rows * columns <= HELD_BYTES else BLOCK_ROWS
+
+
+def _step_bytes(problem: Problem) -> float:
+    n, k, batch = problem.dimension, problem.width, problem.samples_per_step
+    size = 4 if problem.precision == "mixed" else 8
+    matrices = 3 if problem.training.rule == "gradient" else 5
+    matrices += 2 * bool(problem.training.momentum)
+    squares = n * n if problem.training.rule.startswith("whitened") else 0
+    if uses_least_squares(problem.training.subtract, batch, n):
+        squares = max(squares, (n + 1) ** 2)
+    rows = _held_rows(batch, n) * n + 5 * k * min(batch, BLOCK_ROWS)
+    return size * (matrices * k * n + rows) + 8.0 * squares
+
+
+def _readout_bytes(problem: Problem, models: Sequence[Model]) -> float:
+    n, k = problem.dimension, problem.width
+    size = 4 if problem.precision == "mixed" else 8
+    penalties, parts = len(problem.ridges), len(problem.data.part_labels)
+    m = _held_rows(problem.samples, max(n, k))
+    # Gram matrices: one of the smaller side, or sums for every model and a copy to factor.
+    squares = min(m, k) ** 2 if m == problem.samples else (1 + max(len(models), 1)) * k * k
+    squares *= 3 if penalties > 1 else 1  # eigenvectors
+    readout: float = size * (3 * k * n + m * n + m * k) + 8 * (m * k + squares)
+    readout += size * 40 * k * penalties * parts * max(len(models), 1)  # series of the exact error
+    return readout + (8 * k * n if size == 4 else 0)
 
 
 def theory_bytes(problem: Problem) -> float:
@@ -120,7 +163,7 @@ def theory_bytes(problem: Problem) -> float:
     return (
         INTERPRETER_BYTES
         + problem.data.held_bytes
-        + 8.0 * (3 * k * k + 3 * k * n + problem.samples_per_step * n)
+        + 8.0 * (3 * k * k + 3 * k * n + _held_rows(problem.samples_per_step, n) * n)
     )
 
 

@@ -63,7 +63,10 @@ def equivalence(
     workers: int = 1,
     progress: Progress | None = None,
 ) -> Equivalence:
-    """Return the deterministic gap (hermite − network)/network of the test MSE per degree."""
+    """Return the deterministic gap (hermite − network)/network of the test MSE per degree.
+
+    Of several steps it is that after the last.
+    """
     require_problem(problem)
     listed = np.atleast_1d(np.asarray(degrees)).tolist()
     wanted = tuple(sorted({whole_number("degrees", d, least=0) for d in listed}))
@@ -79,14 +82,18 @@ def equivalence(
     errors = predict(problem, names, draws=draws, seed=seed, workers=workers, progress=progress)
     gap = errors.gap()
     assert gap is not None
-    gaps = tuple(float(g) for g in gap.mean[1:, 0])
+    # After the last step, for the one penalty.
+    means, stderrs = (
+        part[1:, ..., 0].reshape(len(wanted), -1)[:, -1] for part in (gap.mean, gap.stderr)
+    )
+    gaps = tuple(float(g) for g in means)
     enough = [d for d, g in zip(wanted, gaps, strict=True) if abs(g) <= tolerance]
     strength = draw(problem, seed=seed).scales.strength
     return Equivalence(
         errors,
         wanted,
         gaps,
-        tuple(float(e) for e in gap.stderr[1:, 0]),
+        tuple(float(e) for e in stderrs),
         tolerance,
         min(enough, default=None),
         None if strength >= 1 else theorem_degree(strength, cap=LARGEST_COUNT),

@@ -11,6 +11,7 @@ import pandas as pd
 
 from onegrad.describe.arrays import Floats
 from onegrad.describe.exceptions import InvalidInput
+from onegrad.diagnostics.records import StepsResult
 from onegrad.models.model import Model
 from onegrad.problem.problem import Problem
 
@@ -29,8 +30,9 @@ class Estimate:
 class Errors:
     """The metrics of every trial, model and penalty.
 
-    `metrics[name]` has one dimension per entry of `axes`: trial, model, (samples,) ridge. For
-    predictions a trial is a draw of the first layer.
+    `metrics[name]` has one dimension per entry of `axes`: trial, model, (step, samples,) ridge. A
+    run of several steps has the errors after each, 0 being the untrained network. For predictions
+    a trial is a draw of the first layer. `runs` is what was observed, trial by trial.
     """
 
     problem: Problem
@@ -39,14 +41,23 @@ class Errors:
     metrics: dict[str, Floats]
     samples: tuple[int, ...] | None = None
     predicted: bool = False
+    runs: tuple[StepsResult, ...] = ()
+
+    @property
+    def steps(self) -> tuple[int, ...] | None:
+        """The steps that the errors belong to, None for those of a single step."""
+        steps = self.problem.recorded_steps
+        return steps if len(steps) > 1 else None
 
     @property
     def axes(self) -> dict[str, Sequence[Any]]:
         """Names and coordinates of the dimensions, in order."""
         curve = {} if self.samples is None else {"samples": list(self.samples)}
+        steps = {} if self.steps is None else {"step": list(self.steps)}
         return {
             "trial": range(self.trials),
             "model": [m.name for m in self.models],
+            **steps,
             **curve,
             "ridge": list(self.problem.ridges),
         }
@@ -107,7 +118,7 @@ class Errors:
         return pd.DataFrame(rows).astype({"degree": "Int64"})
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON; with several penalties the metrics are lists over them."""
+        """Return plain values for JSON; metrics are lists over the axes that `axes` names."""
         gap = self.gap()
         models: dict[str, Any] = {}
         for i, model in enumerate(self.models):
@@ -125,16 +136,20 @@ class Errors:
             "seed": self.seed,
             "models": models,
         }
-        if self.samples is not None:
-            out["axes"] = {"samples": list(self.samples), "ridge": list(self.problem.ridges)}
-        elif isinstance(self.problem.ridge, tuple):
-            out["axes"] = {"ridge": list(self.problem.ridges)}
-        return out
+        named = self._named_axes
+        return {**out, "axes": {name: list(self.axes[name]) for name in named}} if named else out
+
+    @property
+    def _named_axes(self) -> list[str]:
+        """The axes that the lists of a plain result run over."""
+        several = self.samples is not None or self.problem.several_ridges
+        named = [name for name in self.axes if name in ("step", "samples")]
+        return [*named, "ridge"] if several else named
 
     def _entry(self, estimate: Estimate, model: int) -> dict[str, Any]:
         pair = {"mean": estimate.mean[model], "stderr": estimate.stderr[model]}
-        if self.samples is None and not isinstance(self.problem.ridge, tuple):
-            return {k: _plain(v[0]) for k, v in pair.items()}
+        if "ridge" not in self._named_axes:
+            return {k: _plain(v[..., 0]) for k, v in pair.items()}
         return {k: _plain(v) for k, v in pair.items()}
 
 
@@ -146,6 +161,7 @@ def collect(
     seed: int,
     samples: tuple[int, ...] | None = None,
     predicted: bool = False,
+    runs: Sequence[StepsResult] = (),
 ) -> Errors:
     """Return the result of consecutive trials, stacked by metric."""
     present = [m for m in METRICS if m in trials[0][models[0].name]]
@@ -153,7 +169,7 @@ def collect(
         metric: np.stack([[trial[m.name][metric] for m in models] for trial in trials])
         for metric in present
     }
-    return Errors(problem, seed, tuple(models), metrics, samples, predicted)
+    return Errors(problem, seed, tuple(models), metrics, samples, predicted, tuple(runs))
 
 
 def paired_gap(values: Floats, network: Floats) -> Estimate:

@@ -9,16 +9,15 @@ from onegrad.describe.arrays import Floats
 from onegrad.models.feature_map import FeatureMap, Points
 from onegrad.moments.exact_errors import exact_test_mse
 from onegrad.training.instance import Instance
-from onegrad.training.readout import Readout
-
-Metrics = dict[str, Floats]
+from onegrad.training.readout import FittedReadout
+from onegrad.verbs.step_axis import Metrics
 
 
 def measure_errors(
     instance: Instance,
     first_layer: Floats,
     maps: dict[str, FeatureMap],
-    fits: dict[str, Readout],
+    fits: dict[str, FittedReadout],
 ) -> dict[str, Metrics]:
     """Return test_mse by the problem's rule, and for ±1 labels the sampled misclassification."""
     problem = instance.problem
@@ -41,7 +40,7 @@ def sampled_errors(
     instance: Instance,
     first_layer: Floats,
     maps: dict[str, FeatureMap],
-    fits: dict[str, Readout],
+    fits: dict[str, FittedReadout],
 ) -> dict[str, Metrics]:
     """Return test errors over fresh points, in blocks of bounded memory; noise is integrated out.
 
@@ -52,6 +51,7 @@ def sampled_errors(
     for batch in instance.test_blocks():
         component, _ = next(batch.components())
         preactivations = batch.inputs @ first_layer.T
+        low = np.reshape(instance.subtracted.of(batch.inputs), (-1, 1))
         for key, feature_map in maps.items():
             points = Points.of(feature_map, component, batch.inputs, preactivations)
             mean, variance = feature_map.predictions(points, fits[key].weights)
@@ -60,7 +60,8 @@ def sampled_errors(
             if instance.problem.binary:
                 # Against the class itself, not against its noisy label.
                 sign = instance.population.labels[component] or 0.0
-                sums[key]["misclassification"] += _misclassified(sign * mean, variance)
+                margin = sign * (mean + low)
+                sums[key]["misclassification"] += _misclassified(margin, variance)
     size = instance.problem.samples_in_test
     return {key: {name: s / size for name, s in named.items()} for key, named in sums.items()}
 

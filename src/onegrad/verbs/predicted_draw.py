@@ -1,4 +1,4 @@
-"""One predicted draw: F, w and the step's batch are drawn, what follows is computed.
+"""One predicted draw: F, w and the steps' batches are drawn, what follows is computed.
 
 What ridge regression on fresh samples will do given F̂ comes from the equations of `theory`; nothing
 here imports the readout.
@@ -17,13 +17,16 @@ from onegrad.models.feature_map import FeatureMap
 from onegrad.models.model import Model
 from onegrad.moments.dense import population_moments
 from onegrad.problem.problem import Problem
+from onegrad.problem.protocol import Readout
 from onegrad.theory.full_types import all_types, full_types_errors
 from onegrad.theory.reduced_moments import ReducedMoments, Tridiagonal
 from onegrad.theory.ridge import RidgeErrors, ridge_errors, side_by_side
 from onegrad.theory.structured import STRUCTURED_FROM, structured_moments
 from onegrad.training.instance import Instance, draw
 from onegrad.training.layers import Layers
-from onegrad.training.reuse import Shared, first_layers
+from onegrad.training.reuse import Shared
+from onegrad.training.run import Run
+from onegrad.verbs.step_axis import Metrics, endless, stack_steps
 
 Method = Literal["single", "full_types"]
 METHODS: tuple[Method, ...] = get_args(Method)
@@ -38,56 +41,101 @@ def predict_draw(
     seed: int = 0,
     trial: int = 0,
     shared: Shared | None = None,
-) -> dict[str, dict[str, Floats]]:
-    """Return every model's predicted metrics for one draw, over (samples ×) penalties."""
+) -> dict[str, Metrics]:
+    """Return every model's predicted metrics for one draw, over (steps × samples ×) penalties."""
     counts = (problem.samples,) if samples is None else samples
-    # Overflow is not hidden: every result is checked for it at the end.
+    run = _kept_run(problem, models, method, seed=seed, trial=trial, shared=shared)
+    by_step = []
+    # Overflow is not hidden: every result is checked for it.
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        instance = draw(problem, seed=seed, trial=trial)
-        layers, trained = first_layers(instance, shared)
-        if method == "single":
-            errors = _by_one_type(models, instance, layers, trained, counts, shared)
-        else:
-            errors = _by_full_types(models, instance, layers, trained)
-    results = {}
+        for step in problem.recorded_steps:
+            if method == "single":
+                errors = run.by_one_type(step, counts, np.array(problem.ridges))
+            else:
+                errors = run.by_full_types(step, problem)
+            by_step.append({key: _metrics(error, samples) for key, error in errors.items()})
+    results = stack_steps(by_step)
     for model in models:
-        metrics = errors[model.key].metrics()
-        results[model.name] = {n: v[0] if samples is None else v for n, v in metrics.items()}
-        require_finite(model.name, results[model.name])
-    return results
+        require_finite(model.name, results[model.key])
+    return {model.name: results[model.key] for model in models}
 
 
-def _by_one_type(
+def _metrics(errors: RidgeErrors, samples: tuple[int, ...] | None) -> Metrics:
+    return {name: v[0] if samples is None else v for name, v in errors.metrics().items()}
+
+
+def _kept_run(
+    problem: Problem,
     models: Sequence[Model],
-    instance: Instance,
-    layers: Layers,
-    trained: Floats,
-    samples: tuple[int, ...],
+    method: Method,
+    *,
+    seed: int,
+    trial: int,
     shared: Shared | None,
-) -> dict[str, RidgeErrors]:
-    """Return the errors of the single-type equivalent by model key, samples × penalties."""
-    moments = _kept_moments(models, instance, layers, trained, shared)
-    ridges = np.array(instance.problem.ridges)
-    return {
-        key: ridge_errors(reduced, samples=np.array(samples), ridge=ridges)
-        for key, reduced in moments.items()
-    }
+) -> _PredictedRun:
+    """Return the run of a draw, kept for problems that differ in samples, penalty or steps alone.
+
+    A longer run goes on where a shorter one ended.
+    """
+
+    def start() -> _PredictedRun:
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            return _PredictedRun(Run(draw(problem, seed=seed, trial=trial), shared=shared), models)
+
+    if shared is None:
+        return start()
+    fixed = problem.replace(
+        readout=Readout(samples=1, ridge=1.0),
+        network__width=problem.width,
+        training__samples=problem.samples_per_step,
+    )
+    # Real data give later steps rows that readout and test have not seen.
+    drawn_before = problem.training.steps > 1 and not problem.data.exact_moments
+    sizes = (problem.samples, problem.samples_in_test) if drawn_before else None
+    key = (endless(fixed), sizes, method, seed, trial, tuple(model.key for model in models))
+    return shared.get("draw", key, start)
 
 
-def _by_full_types(
-    models: Sequence[Model], instance: Instance, layers: Layers, trained: Floats
-) -> dict[str, RidgeErrors]:
-    """Return the errors by types, each with its own covariance, by model key, 1 × penalties."""
-    problem, errors = instance.problem, {}
-    for key, model in {model.key: model for model in models}.items():
-        matrix, feature_map = _read_by(model, instance, layers, trained)
-        types = all_types(
-            instance.mixture, instance.teacher, feature_map, matrix, initial=layers.first
-        )
-        errors[key] = side_by_side(
-            [full_types_errors(types, samples=problem.samples, ridge=r) for r in problem.ridges]
-        )
-    return errors
+class _PredictedRun:
+    """A draw that goes on step by step; the moments after a step stay."""
+
+    def __init__(self, run: Run, models: Sequence[Model]) -> None:
+        self._run, self._models = run, models
+        self._moments: dict[int, dict[str, ReducedMoments]] = {}
+        self._first: dict[int, Floats] = {}  # after each step, where moments are not what stays
+
+    def by_one_type(
+        self, step: int, samples: tuple[int, ...], ridges: Floats
+    ) -> dict[str, RidgeErrors]:
+        """Return the errors of the single-type equivalent by model key, samples × penalties."""
+        if step not in self._moments:
+            self._moments[step] = reduced_moments(self._models, *self._drawn(step))
+        return {
+            key: ridge_errors(reduced, samples=np.array(samples), ridge=ridges)
+            for key, reduced in self._moments[step].items()
+        }
+
+    def by_full_types(self, step: int, problem: Problem) -> dict[str, RidgeErrors]:
+        """Return the errors by types, each with its own covariance, 1 × penalties."""
+        instance, layers, latest = self._drawn(step)
+        trained = self._first.setdefault(step, latest)  # the run may be past this step
+        errors = {}
+        for key, model in {model.key: model for model in self._models}.items():
+            matrix, feature_map = _read_by(model, instance, layers, trained)
+            types = all_types(
+                instance.mixture, instance.teacher, feature_map, matrix, initial=layers.first
+            )
+            errors[key] = side_by_side(
+                [full_types_errors(types, samples=problem.samples, ridge=r) for r in problem.ridges]
+            )
+        return errors
+
+    def _drawn(self, step: int) -> tuple[Instance, Layers, Floats]:
+        """Return the instance, the initial layers and the first layer after a step."""
+        while self._run.state.step < step:
+            self._run.advance()
+        trained = self._run.layers.first if step == 0 else self._run.first
+        return self._run.instance_at(step), self._run.layers, trained
 
 
 def reduced_moments(
@@ -128,21 +176,3 @@ def _read_by(
     """Return the first layer that the model reads, and what it does with it."""
     matrix = layers.first if model.first_layer == "initial" else trained
     return matrix, model.feature_map(instance, layers, trained)
-
-
-def _kept_moments(
-    models: Sequence[Model],
-    instance: Instance,
-    layers: Layers,
-    trained: Floats,
-    shared: Shared | None,
-) -> dict[str, ReducedMoments]:
-    """Return the moments, kept for the next problem that differs in samples or penalty alone."""
-    if shared is None:
-        return reduced_moments(models, instance, layers, trained)
-    problem = instance.problem
-    fixed = problem.replace(
-        samples=1, ridge=1.0, network__width=problem.width, step_samples=problem.samples_per_step
-    )
-    key = (fixed.digest, instance.streams, tuple(model.key for model in models))
-    return shared.get("moments", key, lambda: reduced_moments(models, instance, layers, trained))

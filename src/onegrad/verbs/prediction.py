@@ -33,8 +33,8 @@ def predict(
 ) -> Errors:
     """Return the predicted errors of the models, in the form that `simulate` returns.
 
-    One value per draw of F, w and the step's batch: draw t has the F̂ of trial t of `simulate` with
-    the same seed. The standard errors are over draws. "single" treats all samples alike;
+    One value per draw of F, w and the steps' batches: draw t has the F̂ of trial t of `simulate`
+    with the same seed. The standard errors are over draws. "single" treats all samples alike;
     "full_types" integrates over component and spike coordinates, which matters for training
     errors at strong spikes or steps.
     """
@@ -63,9 +63,11 @@ def predict_curve(
     if not np.ndim(samples) or not len(samples):
         raise InvalidInput(f"samples={shown(samples)}: must be a list of numbers; add one")
     counts = tuple(whole_number("samples", m, least=1) for m in samples)
-    fixed = problem.replace(network__width=problem.width, step_samples=problem.samples_per_step)
+    fixed = problem.replace(
+        network__width=problem.width, training__samples=problem.samples_per_step
+    )
     if ridge is not None:
-        fixed = fixed.replace(ridge=tuple(positive_numbers("ridge", ridge)))
+        fixed = fixed.replace(readout__ridge=tuple(positive_numbers("ridge", ridge)))
     where = {"draws": draws, "seed": seed, "workers": workers}
     return _predicted(fixed, models, counts, method="single", progress=progress, **where)
 
@@ -109,6 +111,7 @@ def checked_start(problem: Problem, *, draws: int, seed: int, workers: int) -> I
     whole_number("draws", draws, least=1)
     whole_number("seed", seed, least=0)
     whole_number("workers", workers, least=1)
+    require_fresh_readout(problem)
     problem.data.check_fit()
     check_mixture_memory(problem)
     check_memory(problem, [], workers=workers, theory=True)
@@ -117,15 +120,32 @@ def checked_start(problem: Problem, *, draws: int, seed: int, workers: int) -> I
     for gaussian in instance.mixture.components:
         if gaussian.weight > 0 and not instance.teacher.has_finite_power(gaussian):
             raise InvalidInput(
-                "teacher.link: has no finite second moment under the mixture; choose a link that "
-                "grows more slowly"
+                f"teacher={', '.join(problem.teacher.functions)!r}: has no finite second moment "
+                "under the mixture; choose a link that grows more slowly"
             )
     return instance
 
 
+def require_fresh_readout(problem: Problem) -> None:
+    """Raise InvalidInput where the readout's samples trained the first layer too."""
+    if not problem.has_theory:
+        raise InvalidInput(
+            "readout.batch='same': theory needs samples that the first layer has not seen; use "
+            "'fresh', or simulate"
+        )
+
+
 def _warn_of_what_is_not_covered(instance: Instance, models: Sequence[Model]) -> None:
-    strength = instance.scales.strength
-    if strength >= 1 and any(model.degree is not None for model in models):
+    strength, training = instance.scales.strength, instance.problem.training
+    if not any(model.degree is not None for model in models):
+        return
+    if training.steps > 1 or training.rule != "gradient":
+        warnings.warn(
+            "training: the Hermite theorem covers one gradient step; the prediction is computed "
+            "all the same",
+            stacklevel=4,
+        )
+    elif strength >= 1:
         warnings.warn(
             f"strength={strength:.3g}: the Hermite theorem covers strengths below 1; the "
             "prediction is computed all the same",

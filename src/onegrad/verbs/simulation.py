@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import ceil
 from typing import Any
 
 import numpy as np
 
 from onegrad.calculus.expansion import DEGREE_CAP
-from onegrad.describe.arrays import Floats
 from onegrad.describe.checks import whole_number
 from onegrad.describe.exceptions import Failure, InvalidInput
+from onegrad.diagnostics.records import StepsResult
 from onegrad.machine.pool import Progress, run_jobs
 from onegrad.models.model import Model
 from onegrad.models.resolve import models_of
@@ -20,6 +20,8 @@ from onegrad.problem.problem import Problem, require_problem
 from onegrad.training.instance import draw
 from onegrad.verbs.cost import check_memory
 from onegrad.verbs.errors import Errors, collect
+from onegrad.verbs.observation import observed_trial
+from onegrad.verbs.step_axis import Metrics
 from onegrad.verbs.trial import run_trial
 
 DEFAULT_TRIALS = 8
@@ -38,13 +40,16 @@ def simulate(
     target_stderr: float | None = None,
     seed: int = 0,
     workers: int = 1,
+    observe: bool = False,
     progress: Progress | None = None,
 ) -> Errors:
     """Return the errors of the trained network beside those of its equivalent models.
 
     Give the number of `trials` (8 when nothing is said), or `target_stderr`, the standard error
     of every model's test_mse relative to its mean. Trial t depends on (seed, t) alone: the same
-    bits come from any number of workers. `progress(done, total)` is called after every trial.
+    bits come from any number of workers. With `observe` the result's `runs` hold what was seen of
+    every trial: overlaps, spectra and spikes after each step. `progress(done, total)` is called
+    after every trial.
     """
     require_problem(problem)
     _check(trials, target_stderr, seed, workers)
@@ -53,7 +58,7 @@ def simulate(
     resolved = models_of(instance, models)
     _warn_of_large_degrees(resolved, theorem_degree=instance.scales.degree)
     check_memory(problem, resolved, workers=workers)
-    run = _Run(problem, resolved, seed, workers, progress)
+    run = _Run(problem, resolved, seed, workers, progress, observe=observe)
     if target_stderr is None:
         return run.up_to(DEFAULT_TRIALS if trials is None else trials)
     return _run_until(run, target_stderr)
@@ -69,19 +74,27 @@ class _Run:
         seed: int,
         workers: int,
         progress: Progress | None,
+        *,
+        observe: bool,
     ) -> None:
         self._common: dict[str, Any] = {"problem": problem, "models": models, "seed": seed}
         self._workers, self._progress = workers, progress
-        self._rows: list[dict[str, dict[str, Floats]]] = []
+        self._observe = observe
+        self._rows: list[dict[str, Metrics]] = []
+        self._runs: list[StepsResult] = []
 
     def up_to(self, trials: int) -> Errors:
         """Return the errors of the first `trials` trials."""
         jobs = [{**self._common, "trial": t} for t in range(len(self._rows), trials)]
-        for row in run_jobs(run_trial, jobs, workers=self._workers):
-            self._rows.append(row)
+        function: Any = observed_trial if self._observe else run_trial
+        outcomes: Iterable[Any] = run_jobs(function, jobs, workers=self._workers)
+        for outcome in outcomes:
+            metrics, *seen = outcome if self._observe else (outcome,)
+            self._rows.append(metrics)
+            self._runs += seen
             if self._progress is not None:
                 self._progress(len(self._rows), trials)
-        return collect(trials=self._rows, **self._common)
+        return collect(trials=self._rows, runs=self._runs, **self._common)
 
 
 def _run_until(run: _Run, target: float) -> Errors:

@@ -1,21 +1,28 @@
-"""One trial: draw, step, fit every model's readout, and measure its errors."""
+"""One trial: draw, take the steps, fit every model's readout, and measure its errors."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 
 from onegrad.describe.arrays import Floats, Normals
 from onegrad.describe.exceptions import require_finite
+from onegrad.diagnostics.features import FeatureWatch
+from onegrad.diagnostics.observer import Observer
 from onegrad.models.feature_map import FeatureMap, Points
 from onegrad.models.model import Model
+from onegrad.models.network import NETWORK
 from onegrad.problem.problem import Problem
-from onegrad.training.instance import Batch, Instance, draw
-from onegrad.training.readout import Readout, fit_readout
-from onegrad.training.reuse import Shared, first_layers
+from onegrad.training.batches import HELD_BYTES, Batch, BatchDraw
+from onegrad.training.instance import Instance, draw
+from onegrad.training.readout import FittedReadout, fit_readout
+from onegrad.training.reuse import Shared
+from onegrad.training.run import Run, StepTaken
+from onegrad.training.streamed_readout import FeatureSums, fit_from_sums
 from onegrad.training.streams import Stream
-from onegrad.verbs.evaluation import Metrics, measure_errors
+from onegrad.verbs.evaluation import measure_errors
+from onegrad.verbs.step_axis import Metrics, endless, stack_steps
 
 
 def run_trial(
@@ -26,42 +33,96 @@ def run_trial(
     trial: int = 0,
     shared: Shared | None = None,
 ) -> dict[str, Metrics]:
-    """Return the metrics of every model, each an array over the penalties.
+    """Return the metrics of every model, each an array over (steps ×) penalties.
 
     A model's numbers are the same whichever others are asked for.
     """
-    # Overflow is not hidden: every result is checked for it at the end.
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        results = _run_trial(problem, models, seed=seed, trial=trial, shared=shared)
-    for model in models:
-        require_finite(model.name, results[model.name])
-    return results
+
+    def start() -> TrialRun:
+        return TrialRun(Run(draw(problem, seed=seed, trial=trial), shared=shared), models, shared)
+
+    if shared is None:
+        run = start()
+    else:
+        # Runs that differ in the number of steps begin alike: the longer one goes on.
+        key = (endless(problem), seed, trial, tuple(model.key for model in models))
+        run = shared.get("trial", key, start)
+    by_step = [run.metrics(step) for step in problem.recorded_steps]
+    results = stack_steps(by_step)
+    return {model.name: results[model.key] for model in models}
 
 
-def _run_trial(
-    problem: Problem, models: Sequence[Model], *, seed: int, trial: int, shared: Shared | None
-) -> dict[str, Metrics]:
-    instance = draw(problem, seed=seed, trial=trial)
-    layers, trained = first_layers(instance, shared)
-    batch = instance.training_batch() if shared is None else shared.training_batch(instance)
-    results: dict[str, Metrics] = {}
-    for which, matrix in (("trained", trained), ("initial", layers.first)):
-        chosen = {m.key: m for m in models if m.first_layer == which}
-        if not chosen:
-            continue
-        maps = {key: m.feature_map(instance, layers, trained) for key, m in chosen.items()}
-        fits = fit_models(instance, batch, matrix, maps, shared=shared)
+class TrialRun:
+    """A trial that goes on step by step; what was measured after a step stays."""
+
+    def __init__(
+        self,
+        run: Run,
+        models: Sequence[Model],
+        shared: Shared | None = None,
+        observer: Observer | None = None,
+    ) -> None:
+        self.run = run
+        self._models, self._shared, self._observer = models, shared, observer
+        self._metrics: dict[int, dict[str, Metrics]] = {}
+        self._untrained: tuple[Hashable, dict[str, Metrics]] | None = None
+
+    def metrics(self, step: int) -> dict[str, Metrics]:
+        """Return every model's metrics after a step, by key."""
+        # Overflow is not hidden: every result is checked for it.
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            if step not in self._metrics:
+                taken = None
+                while self.run.state.step < step:
+                    taken = self.run.advance()
+                self._metrics[step] = self._measured(step, taken)
+        return self._metrics[step]
+
+    def _measured(self, step: int, taken: StepTaken | None) -> dict[str, Metrics]:
+        instance, initial = self.run.instance_at(step), self.run.layers.first
+        # Before the first step all read the initial layer, whatever was trained since.
+        trained = initial if step == 0 else self.run.first
+        results: dict[str, Metrics] = {}
+        chosen = {m.key: m for m in self._models if m.first_layer == "trained"}
+        if chosen:
+            watch = None
+            if self._observer is not None:
+                watch = self._observer.watch(self.run, trained)
+            results |= self._fitted(instance, trained, trained, chosen, step, watch)
+            if self._observer is not None and watch is not None:
+                self._observer.record(self.run, step, taken, watch, results[NETWORK.key])
+        chosen = {m.key: m for m in self._models if m.first_layer == "initial"}
+        if chosen:
+            key = (instance.readout_draw(step).names, instance.subtracted.key)
+            if self._untrained is None or self._untrained[0] != key:
+                fitted = self._fitted(instance, trained, initial, chosen, step, None)
+                self._untrained = key, fitted
+            results |= self._untrained[1]
+        return results
+
+    def _fitted(
+        self,
+        instance: Instance,
+        trained: Floats,
+        matrix: Floats,
+        models: dict[str, Model],
+        step: int,
+        watch: FeatureWatch | None,
+    ) -> dict[str, Metrics]:
+        """Return the metrics of the models that read one first layer."""
+        layers = self.run.layers
+        maps = {key: m.feature_map(instance, layers, trained) for key, m in models.items()}
+        fits = fit_models(instance, matrix, maps, step=step, shared=self._shared, watch=watch)
         errors = measure_errors(instance, matrix, maps, fits)
-        for model in models:
-            if model.first_layer == which:
-                fit = fits[model.key]
-                results[model.name] = {
-                    **errors[model.key],
-                    "train_mse": fit.train_mse,
-                    "objective": fit.objective,
-                    "squared_weight_norm": fit.squared_norm,
-                }
-    return {model.name: results[model.name] for model in models}
+        for key, model in models.items():
+            fit = fits[key]
+            errors[key] |= {
+                "train_mse": fit.train_mse,
+                "objective": fit.objective,
+                "squared_weight_norm": fit.squared_norm,
+            }
+            require_finite(model.name, errors[key])
+        return errors
 
 
 def features(feature_map: FeatureMap, batch: Batch, preactivations: Floats, rng: Normals) -> Floats:
@@ -78,21 +139,70 @@ def features(feature_map: FeatureMap, batch: Batch, preactivations: Floats, rng:
 
 def fit_models(
     instance: Instance,
-    batch: Batch,
     first_layer: Floats,
     maps: dict[str, FeatureMap],
     *,
+    step: int = 1,
     shared: Shared | None = None,
-) -> dict[str, Readout]:
-    """Return every model's readout from one product of inputs and first layer."""
+    watch: FeatureWatch | None = None,
+) -> dict[str, FittedReadout]:
+    """Return every model's readout from one product of inputs and first layer.
+
+    A batch whose features are too many to hold is drawn in blocks, and Gram matrices are summed.
+    `watch` sees the network's features.
+    """
+    drawn = instance.readout_draw(step)
+    noise = {key: _noise(instance, key, shared) for key in maps}
+    if not drawn.held or 8.0 * drawn.size * len(first_layer) > HELD_BYTES:
+        return _streamed_fits(instance, drawn, first_layer, maps, noise, watch)
+    batch = _held_batch(instance, drawn, step, shared)
     preactivations = batch.inputs @ first_layer.T
     fits = {}
     for key, feature_map in maps.items():
-        drawn = instance.streams.generator(Stream.MODEL_NOISE, key)
-        rng: Normals = drawn
-        if shared is not None:
-            rng = shared.replayed(drawn, key, instance.streams.key(Stream.MODEL_NOISE))
-        phi = features(feature_map, batch, preactivations, rng)
+        phi = features(feature_map, batch, preactivations, noise[key])
         fits[key] = fit_readout(phi, batch.labels, ridge=instance.problem.ridges)
+        if watch is not None and key == NETWORK.key:
+            sums = FeatureSums.empty(len(first_layer))
+            sums.add(phi, batch.labels)
+            watch.add(batch.inputs, phi)
+            watch.sums = sums
         del phi  # before the next model's are made
     return fits
+
+
+def _held_batch(instance: Instance, drawn: BatchDraw, step: int, shared: Shared | None) -> Batch:
+    if shared is None or (drawn.stream == Stream.STEP_DATA and step > 1):
+        return drawn.whole()
+    if drawn.stream == Stream.STEP_DATA:
+        return shared.step_batch(instance)
+    return shared.training_batch(instance)
+
+
+def _noise(instance: Instance, key: str, shared: Shared | None) -> Normals:
+    """Return the source of a model's noise, the same after every step."""
+    rng = instance.streams.generator(Stream.MODEL_NOISE, key)
+    if shared is None:
+        return rng
+    return shared.replayed(rng, key, instance.streams.key(Stream.MODEL_NOISE))
+
+
+def _streamed_fits(
+    instance: Instance,
+    drawn: BatchDraw,
+    first_layer: Floats,
+    maps: dict[str, FeatureMap],
+    noise: dict[str, Normals],
+    watch: FeatureWatch | None,
+) -> dict[str, FittedReadout]:
+    """Return every model's readout from sums over blocks of a batch that is not held."""
+    sums = {key: FeatureSums.empty(len(first_layer)) for key in maps}
+    # One component at a time, as noise of a model that tells them apart is drawn for a held batch.
+    for batch in drawn.granules():
+        preactivations = batch.inputs @ first_layer.T
+        for key, feature_map in maps.items():
+            phi = features(feature_map, batch, preactivations, noise[key])
+            sums[key].add(phi, batch.labels)
+            if watch is not None and key == NETWORK.key:
+                watch.add(batch.inputs, phi)
+                watch.sums = sums[key]
+    return {key: fit_from_sums(sums[key], ridge=instance.problem.ridges) for key in maps}

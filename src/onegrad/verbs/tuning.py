@@ -15,16 +15,17 @@ from onegrad.describe.exceptions import InvalidInput
 from onegrad.machine.pool import Progress, run_jobs
 from onegrad.models.network import NETWORK
 from onegrad.problem.problem import Problem, require_problem
+from onegrad.problem.scaling import EXPONENTS, RATES
 from onegrad.theory.ridge import ridge_errors
 from onegrad.training.instance import draw
-from onegrad.training.reuse import first_layers
+from onegrad.training.run import finished_run
 from onegrad.verbs.errors import standard_error
 from onegrad.verbs.predicted_draw import reduced_moments
 from onegrad.verbs.prediction import checked_start
 
 TUNABLE = ("ridge", "learning_rate", "width")
 RIDGES = np.logspace(-8, 2, 81)
-WIDTHS, RATES, REFINEMENTS = 7, 7, 2
+WIDTHS, GRID_RATES, REFINEMENTS = 7, 7, 2
 Point = tuple[int, float]  # width, learning rate
 
 
@@ -177,7 +178,7 @@ class _Search:
         ridge = float(self.ridges[low])
         values = {"width": self.best[0], "learning_rate": self.best[1], "ridge": ridge}
         return Tuned(
-            candidate(self.problem, *self.best).replace(ridge=ridge),
+            candidate(self.problem, *self.best).replace(readout__ridge=ridge),
             {name: values[name] for name in TUNABLE if name in names},
             float(mean[low]),
             float(standard_error(curves[:, low])),
@@ -206,26 +207,38 @@ def _first_grid(
 ) -> tuple[list[float], list[float]]:
     """Return the widths and rates to start from; one value each where it is not tuned."""
     n = problem.dimension
-    widths, rates = [float(problem.width)], [problem.scaling.rate_and_spread(n)[0]]
+    widths = [float(problem.width)]
     if "width" in over:
         least = max(1, min(largest, n // 20))
         widths = [float(w) for w in np.geomspace(least, largest, WIDTHS)]
-    if "learning_rate" in over:
-        rates = [float(r) for r in np.geomspace(1e-2, float(n) ** 1.5, RATES)]
-    return widths, rates
+    if "learning_rate" not in over:
+        return widths, [_rate_of(problem)]
+    return widths, [float(r) for r in np.geomspace(1e-2, float(n) ** 1.5, GRID_RATES)]
 
 
 def candidate(problem: Problem, width: int, rate: float) -> Problem:
     """Return the problem with this width and step size; spread and step samples stay."""
-    _, spread = problem.scaling.rate_and_spread(problem.dimension)
-    scaling = problem.scaling.model_dump(
-        exclude={"strength", "weighting", "learning_rate", "spread"}
-    )
+    scaling = problem.scaling.model_dump(exclude={*RATES, *EXPONENTS, "spread"})
+    spread = problem.scaling.spread_at(problem.dimension)
     return problem.replace(
         network__width=width,
-        step_samples=problem.samples_per_step,
+        training__samples=problem.samples_per_step,
         scaling={**scaling, "learning_rate": rate, "spread": spread},
     )
+
+
+def _rate_of(problem: Problem) -> float:
+    """Return the problem's own step size."""
+    rate = problem.scaling.learning_rate_at(
+        dimension=problem.dimension, width=problem.width, samples=problem.samples_per_step
+    )
+    field = problem.scaling.rate_field
+    if rate is None or field in ("per_width", "per_root"):
+        raise InvalidInput(
+            f"scaling.{field}={getattr(problem.scaling, str(field))}: the step size follows from "
+            "width, samples or gradient; add learning_rate to over, or give it"
+        )
+    return rate
 
 
 def ridge_curve(
@@ -235,11 +248,11 @@ def ridge_curve(
 
     Of all candidates, only the best one's warnings matter to the user.
     """
-    instance = draw(problem, seed=seed, trial=trial)
-    layers, trained = first_layers(instance)
+    run = finished_run(draw(problem, seed=seed, trial=trial))
+    instance = run.instance_at(problem.training.steps)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        moments = reduced_moments([NETWORK], instance, layers, trained)[NETWORK.key]
+        moments = reduced_moments([NETWORK], instance, run.layers, run.first)[NETWORK.key]
     errors = ridge_errors(moments, samples=np.array([problem.samples]), ridge=ridges)
     return errors.test_mse[0], [str(w.message) for w in caught]
 

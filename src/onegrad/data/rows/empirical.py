@@ -229,12 +229,15 @@ class EmpiricalData(Source):
         """Return a problem's fields with what real data determine, and the published scales."""
         follows: dict[str, Any] = {"dimension": self.dimension, "test": "sampled"}
         teacher, scaling = fields.get("teacher", {}), fields.get("scaling", {})
-        if isinstance(teacher, dict) and not {"kind", "link", "direction", "norm"} & set(teacher):
+        if isinstance(teacher, dict) and not {"kind", "link", "links", "direction"} & set(teacher):
             teacher = {"kind": "labels", **teacher}
         if isinstance(scaling, dict):
-            direct = {"learning_rate": 1.0, "spread": float(self.dimension)}
             given = {name for name, value in scaling.items() if value is not None}
-            default = direct if given & set(direct) else {"strength": 1.0, "weighting": 0.0}
+            rates = given & {"learning_rate", "per_width", "per_root", "change_exponent"}
+            default: dict[str, float] = {"strength": 1.0, "weighting": 0.0}
+            if rates or "spread" in given:
+                default = {"spread": float(self.dimension)}
+                default |= {} if rates else {"learning_rate": 1.0}
             scaling = {**default, **{name: scaling[name] for name in given}}
         return {**follows, **fields, "teacher": teacher, "scaling": scaling}
 

@@ -16,15 +16,15 @@ WIDTHS = (0.01, 0.1, 0.3, 0.4, 0.5, 0.7, 0.9, 1.0, 1.1, 1.5, 2.0, 3.0, 4.0, 5.0)
 QUICK_WIDTHS: dict[str, Sequence[Any]] = {WIDTH.path: (0.3, 0.7, 1.0, 1.5, 3.0)}
 COMPONENTS = Axis("data.fit.components_per_class", "components", "components per class")
 CLASSES = Axis("data.classes", "classes", "classes")
-QUICK_SIZES = {"samples": 100, "test_samples": 500, COMPONENTS.path: 4}
+QUICK_SIZES = {"readout.samples": 100, "test_samples": 500, COMPONENTS.path: 4}
 RATE = Axis("scaling.learning_rate", "log_eta", "learning rate, log η / log n", exponent=True)
 
 
-def _images(classes: str, **fields: Any) -> dict[str, Any]:
+def image_fields(classes: str, **fields: Any) -> dict[str, Any]:
     """Return the published setting on two classes of Fashion-MNIST."""
     fit = {"components_per_class": 16, "rank": 30}
     source = {"kind": "empirical", "file": "fashion-mnist", "classes": classes, "fit": fit}
-    return {"samples": 500, "test_samples": 2500, "data": {**source, **fields}}
+    return {"readout.samples": 500, "test_samples": 2500, "data": {**source, **fields}}
 
 
 def _study(
@@ -45,7 +45,7 @@ def _against_width(classes: str, *, ridge: float = 1e-4, trials: int = 20, **dat
     return _study(
         {WIDTH.path: widths, **ACTIVATION_AXIS},
         QUICK_WIDTHS,
-        {**_images(classes, **data), "ridge": ridge},
+        {**image_fields(classes, **data), "readout.ridge": ridge},
         models=("network", "hermite"),
         trials=(3, trials),
     )
@@ -59,7 +59,7 @@ STUDIES: dict[str, Study] = {
     "images rate": _study(
         {RATE.path: [float(PIXELS) ** x for x in spaced(0, 1, 10)], **ACTIVATION_AXIS},
         {RATE.path: [float(PIXELS) ** x for x in spaced(0, 1, 5)]},
-        {**_images("0,1"), "scaling": {"learning_rate": 1.0, "spread": float(PIXELS)}},
+        {**image_fields("0,1"), "scaling": {"learning_rate": 1.0, "spread": float(PIXELS)}},
     ),
     "fits": _study(
         {
@@ -69,16 +69,16 @@ STUDIES: dict[str, Study] = {
             **ACTIVATION_AXIS,
         },
         {**QUICK_WIDTHS, COMPONENTS.path: (1, 4)},
-        _images("0,1"),
+        image_fields("0,1"),
     ),
     "images samples": _study(
         {
-            "samples": (100, 200, 300, 400, 500, 600, 800, 1200, 2000, 3000),
-            "ridge": (1e-5, 1e-4, 1e-3, 1e-2, 1e-1),
+            "readout.samples": (100, 200, 300, 400, 500, 600, 800, 1200, 2000, 3000),
+            "readout.ridge": (1e-5, 1e-4, 1e-3, 1e-2, 1e-1),
         },
-        {"samples": (50, 100, 150, 200, 300, 600)},
-        {**_images("0,1"), "network.width": 500, "step_samples": 500},
-        {"test_samples": 500, "network.width": 150, "step_samples": 100, COMPONENTS.path: 4},
+        {"readout.samples": (50, 100, 150, 200, 300, 600)},
+        {**image_fields("0,1"), "network.width": 500, "training.samples": 500},
+        {"test_samples": 500, "network.width": 150, "training.samples": 100, COMPONENTS.path: 4},
     ),
     "digits": Study(
         axes={
@@ -88,9 +88,9 @@ STUDIES: dict[str, Study] = {
         },
         quick_axes=QUICK_WIDTHS,
         fields={
-            "samples": 150,
+            "readout.samples": 150,
             "test_samples": 400,
-            "ridge": 1e-3,
+            "readout.ridge": 1e-3,
             "data": {
                 "kind": "empirical",
                 "file": "digits",
@@ -183,7 +183,7 @@ PANELS: tuple[Panel, ...] = (
         "T-shirts against trousers: half the test MSE against training samples and against the "
         "ridge; ReLU, fixed width and step, theory on a fitted mixture.",
         "The fitted mixture knows the peak at m = k and what the ridge does to it.",
-        Axis("samples", "m", "training samples m", log=True),
+        Axis("readout.samples", "m", "training samples m", log=True),
         kind="two_ways",
         y=Axis("ridge", "ridge", "ridge λ", log=True),
         log_value=True,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from onegrad.figures.panel import ACTIVATION_AXIS, ALPHA, BETA, WIDTH, Axis, Panel, Study, spaced
 
-SMALL_MAP = {"dimension": 120, "samples": 150}
+SMALL_MAP = {"dimension": 120, "readout.samples": 150}
 
 STUDIES: dict[str, Study] = {
     "width": Study(
@@ -62,7 +62,7 @@ STUDIES: dict[str, Study] = {
         # Mixed precision moves errors by 1e−7 and saves a quarter of the 18,000 trials' time.
         fields={
             "dimension": 400,
-            "samples": 500,
+            "readout.samples": 500,
             "teacher.direction": "spikes",
             "precision": "mixed",
         },
@@ -75,29 +75,29 @@ STUDIES: dict[str, Study] = {
         axes={ALPHA.path: spaced(0, 1, 11), BETA.path: spaced(0, 0.95, 20)},
         quick_axes={ALPHA.path: spaced(0, 1, 5), BETA.path: spaced(0, 0.9, 10)},
         fields={"teacher.direction": "spikes"},
-        quick_fields={"dimension": 200, "samples": 200},
+        quick_fields={"dimension": 200, "readout.samples": 200},
         models=("network", *(f"hermite:{d}" for d in range(1, 7))),
         verbs=("predict",),
         draws=(2, 4),
     ),
     "size": Study(
-        axes={"dimension": (250, 500, 1000, 2000, 4000), "samples": (250, 500, 1000, 2000, 4000)},
-        quick_axes={"dimension": (125, 250, 500), "samples": (125, 250, 500)},
+        axes=dict.fromkeys(("dimension", "readout.samples"), (250, 500, 1000, 2000, 4000)),
+        quick_axes={"dimension": (125, 250, 500), "readout.samples": (125, 250, 500)},
         fields={"teacher.direction": "spikes"},
         quick_fields={},
-        zip=("dimension", "samples"),
+        zip=("dimension", "readout.samples"),
         models=("network", *(f"hermite:{d}" for d in range(1, 5))),
         verbs=("predict",),
         draws=(4, 4),
     ),
     "samples": Study(
         axes={
-            "samples": (100, 200, 300, 500, 700, 850, 1000, 1150, 1500, 2000, 3000, 5000),
-            "ridge": (1e-6, 1e-4, 1e-2),
+            "readout.samples": (100, 200, 300, 500, 700, 850, 1000, 1150, 1500, 2000, 3000, 5000),
+            "readout.ridge": (1e-6, 1e-4, 1e-2),
         },
-        quick_axes={"samples": (30, 60, 120, 180, 240, 270, 300, 330, 390, 600, 1000)},
-        fields={"network.width": 1000, "step_samples": 1000, "teacher.noise": 0.1},
-        quick_fields={"dimension": 300, "network.width": 300, "step_samples": 300},
+        quick_axes={"readout.samples": (30, 60, 120, 180, 240, 270, 300, 330, 390, 600, 1000)},
+        fields={"network.width": 1000, "training.samples": 1000, "teacher.noise": 0.1},
+        quick_fields={"dimension": 300, "network.width": 300, "training.samples": 300},
         models=("network",),
     ),
 }
@@ -230,7 +230,7 @@ PANELS: tuple[Panel, ...] = (
         "Half the test MSE against the number of training samples for three ridges; ReLU, "
         "noise 0.1, width and step fixed.",
         "The interpolation peak at m = k grows as the ridge vanishes, as theory says.",
-        Axis("samples", "m", "training samples m", log=True),
+        Axis("readout.samples", "m", "training samples m", log=True),
         y=Axis("ridge", "ridge", "ridge λ"),
         log_value=True,
         ours=True,

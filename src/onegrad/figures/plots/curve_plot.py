@@ -74,8 +74,16 @@ def _look(model: str) -> dict[str, Any]:
 def _series(panel: Panel, table: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
     """Return what gets a colour of its own: activations, or values of a second axis."""
     if panel.y is not None:
-        return [(f"{panel.y.name} {v:g}", table[table["y"] == v]) for v in table["y"].unique()]
+        name = panel.y.name
+        return [(_value_label(name, v), table[table["y"] == v]) for v in table["y"].unique()]
     return [(name, table[table["activation"] == name]) for name in table["activation"].unique()]
+
+
+def _value_label(name: str, value: float | str) -> str:
+    """Return what a value of a second axis is called: a list without its brackets."""
+    if isinstance(value, str):
+        return value.translate(str.maketrans("", "", "[]\"'"))
+    return f"{name} {value:g}"
 
 
 def _model_name(model: str) -> str:

@@ -10,14 +10,14 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Circle
 
 from onegrad.describe.arrays import Floats
-from onegrad.figures.giant_study import GiantPanel
+from onegrad.figures.panel import Panel
 from onegrad.figures.plots.style import GRADIENT, LINE, WEIGHTS
 
 COSINES = (-0.5, 0.0, 0.5)
 NOISE = "#555555"
 
 
-def draw_plane(panel: GiantPanel, table: pd.DataFrame) -> Figure:
+def draw_plane(panel: Panel, table: pd.DataFrame) -> Figure:
     """Return every neuron's gradient and weights in the teacher's plane, and the median angles."""
     overlaps = table[table["metric"] == "overlap"]
     steps = sorted(overlaps["y"].unique())

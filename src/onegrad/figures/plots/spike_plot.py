@@ -9,13 +9,13 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import ScalarFormatter
 
-from onegrad.figures.giant_study import GiantPanel
+from onegrad.figures.panel import Panel
 from onegrad.figures.plots.style import GRADIENT, LINE
 
 UNTRAINED, OUTSIDE = "#777777", "#CC0000"
 
 
-def draw_spikes(panel: GiantPanel, table: pd.DataFrame) -> Figure:
+def draw_spikes(panel: Panel, table: pd.DataFrame) -> Figure:
     """Return the leading singular values of the features for every exponent."""
     exponents = sorted(table["x"].unique())
     figure = Figure(figsize=(9.6, 4.0), layout="constrained")

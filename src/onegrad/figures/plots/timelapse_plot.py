@@ -8,10 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from onegrad.describe.arrays import Floats
-from onegrad.figures.giant_study import GiantPanel
+from onegrad.figures.panel import Panel
 
 
-def draw_timelapse(panel: GiantPanel, table: pd.DataFrame) -> Figure:
+def draw_timelapse(panel: Panel, table: pd.DataFrame) -> Figure:
     """Return the maps of root mean square overlaps, with their values written on them."""
     overlaps = table[table["metric"] == "overlap"]
     figure = Figure(figsize=(9.2, 3.4), layout="constrained")

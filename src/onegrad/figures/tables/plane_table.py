@@ -2,40 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pandas as pd
 
-from onegrad.figures.giant_runs import GiantRun, RunResults
-from onegrad.figures.giant_study import GiantPanel
-from onegrad.figures.tables.giant_lines import GiantLines, giant_table, with_error
+from onegrad.figures.panel import Panel
+from onegrad.figures.tables.observed_lines import (
+    ObservedLines,
+    ObservedRun,
+    Setting,
+    observed_table,
+    with_error,
+)
+from onegrad.running.table import Results
 
 
-def plane_table(panel: GiantPanel, runs: RunResults) -> pd.DataFrame:
+def plane_table(panel: Panel, results: Results) -> pd.DataFrame:
     """Return median angles and errors over trials, and every neuron's place in trial 0."""
-    return giant_table(panel, runs, _add)
+    return observed_table(panel, results, _add)
 
 
-def _add(lines: GiantLines, run: GiantRun, result: dict[str, Any]) -> None:
+def _add(lines: ObservedLines, setting: Setting, run: ObservedRun) -> None:
     for name in ("gradient", "weights"):
-        for step in result["steps"][1:]:
+        for step in run["steps"][1:]:
             at = ("step", step["step"])
             lines.add("median_angle", name, at, step[name]["median_angle"])
             lines.add("outside_fraction", name, at, step[name]["outside_fraction"])
-            if run.trial == 0:
+            if run["trial"] == 0:
                 for index, (first, second) in enumerate(step[name]["overlaps"]):
                     # A neuron is its own model: its place in the plane is (x, value).
                     model = f"{name} {index}"
                     lines.add("overlap", model, ("overlap_1", first), second, step=step["step"])
-    for step in result["steps"]:
+    for step in run["steps"]:
         lines.add("test_mse", "network", ("step", step["step"]), step["test_mse"])
-    if run.trial == 0:
-        first, second = result["first_direction"]
+    if run["trial"] == 0:
+        first, second = run["first_direction"]
         lines.add("first_direction", "theory", ("overlap_1", first), second)
-        lines.add("noise_radius", "theory", ("step", 0), result["noise_radius"])
+        lines.add("noise_radius", "theory", ("step", 0), run["noise_radius"])
 
 
-def plane_numbers(panel: GiantPanel, table: pd.DataFrame) -> list[str]:
+def plane_numbers(panel: Panel, table: pd.DataFrame) -> list[str]:
     """Return the angles after the first and the last step, and how many gradients are signal."""
     angles = table[table["metric"] == "median_angle"]
     sentences = []

@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pandas as pd
 
-from onegrad.figures.giant_runs import GiantRun, RunResults
-from onegrad.figures.giant_study import GiantPanel
-from onegrad.figures.tables.giant_lines import GiantLines, giant_table, with_error
+from onegrad.figures.panel import Panel
+from onegrad.figures.tables.observed_lines import (
+    ObservedLines,
+    ObservedRun,
+    Setting,
+    observed_table,
+    with_error,
+)
+from onegrad.running.table import Results
 
 OVERLAP_DEGREES = 2  # shown in the numbers
 
 
-def spike_table(panel: GiantPanel, runs: RunResults) -> pd.DataFrame:
+def spike_table(panel: Panel, results: Results) -> pd.DataFrame:
     """Return counts and overlaps of spikes over trials, and the spectrum of trial 0."""
-    return giant_table(panel, runs, _add)
+    return observed_table(panel, results, _add)
 
 
-def _add(lines: GiantLines, run: GiantRun, result: dict[str, Any]) -> None:
-    x = ("a", run.coordinates["step_size.exponent"])
-    before, after = (step["features"] for step in result["steps"])
+def _add(lines: ObservedLines, setting: Setting, run: ObservedRun) -> None:
+    x = ("a", setting["coordinates"]["scaling.change_exponent"])
+    before, after = (step["features"] for step in run["steps"])
     lines.add("observed", "network", x, after["observed"])
     lines.add("predicted", "theory", x, after["predicted"])
     for index, overlaps in enumerate(after["overlaps"][:OVERLAP_DEGREES], start=1):
         for degree, value in enumerate(overlaps, start=1):
             lines.add(f"overlap_{degree}", "network", x, value, index=index)
-    if run.trial == 0:
+    if run["trial"] == 0:
         lines.add("edge", "network", x, after["edge"])
         lines.add("observed_first_trial", "network", x, after["observed"])
         for model, values in (("untrained", before), ("network", after)):
@@ -34,7 +38,7 @@ def _add(lines: GiantLines, run: GiantRun, result: dict[str, Any]) -> None:
                 lines.add("singular_value", model, x, value, index=index)
 
 
-def spike_numbers(panel: GiantPanel, table: pd.DataFrame) -> list[str]:
+def spike_numbers(panel: Panel, table: pd.DataFrame) -> list[str]:
     """Return predicted and observed spikes for every exponent, with their overlaps."""
     exponents = sorted(table["x"].unique())
     return [_sentence(exponent, table[table["x"] == exponent]) for exponent in exponents]

@@ -2,37 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 
+from onegrad.data.multi_index import MultiIndex
 from onegrad.data.staircase import staircase
-from onegrad.figures.giant_runs import GiantRun, RunResults
-from onegrad.figures.giant_study import GiantPanel
-from onegrad.figures.tables.giant_lines import GiantLines, giant_table, with_error
+from onegrad.figures.panel import Panel
+from onegrad.figures.tables.observed_lines import (
+    ObservedLines,
+    ObservedRun,
+    Setting,
+    observed_table,
+    with_error,
+)
+from onegrad.running.table import Results
 
 
-def timelapse_table(panel: GiantPanel, runs: RunResults) -> pd.DataFrame:
+def timelapse_table(panel: Panel, results: Results) -> pd.DataFrame:
     """Return root mean square overlaps over steps × directions, and errors, means over trials."""
-    return giant_table(panel, runs, _add)
+    return observed_table(panel, results, _add)
 
 
-def _add(lines: GiantLines, run: GiantRun, result: dict[str, Any]) -> None:
-    basis = staircase(run.problem.teacher).subspaces[-1]
+def _add(lines: ObservedLines, setting: Setting, run: ObservedRun) -> None:
+    teacher = setting["fields"]["teacher"]
+    described = MultiIndex(links=teacher["links"], combine=teacher["combine"])
+    basis = staircase(described).subspaces[-1]
     for name in ("gradient", "weights"):
-        for step in result["steps"]:
+        for step in run["steps"]:
             if step[name] is None:
                 continue
             overlaps = np.asarray(step[name]["overlaps"]) @ basis
             for stair, value in enumerate(np.sqrt(np.mean(overlaps**2, axis=0)), start=1):
                 lines.add("overlap", name, ("step", step["step"]), float(value), direction=stair)
-    lines.add("noise", "theory", ("step", 0), 1 / np.sqrt(run.problem.dimension))
-    for step in result["steps"]:
+    lines.add("noise", "theory", ("step", 0), 1 / np.sqrt(setting["fields"]["dimension"]))
+    for step in run["steps"]:
         lines.add("test_mse", "network", ("step", step["step"]), step["test_mse"])
 
 
-def timelapse_numbers(panel: GiantPanel, table: pd.DataFrame) -> list[str]:
+def timelapse_numbers(panel: Panel, table: pd.DataFrame) -> list[str]:
     """Return for every direction when the weights found it, and how well at the end."""
     noise = table[table["metric"] == "noise"]["value"].iloc[0]
     weights = table[(table["metric"] == "overlap") & (table["model"] == "weights")]

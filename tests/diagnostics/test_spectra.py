@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onegrad import StepsProblem, take_steps
+from onegrad import Problem, take_steps
 from onegrad.calculus import functions
-from onegrad.steps import take as module
-from onegrad.steps.blocks import LowDegree, draw_layers, draw_steps_instance
-from onegrad.steps.spectra import matrix_spectrum, predicted_spikes, spectrum
+from onegrad.calculus.spectra import matrix_spectrum, predicted_spikes, spectrum
+from onegrad.training.instance import draw
+from onegrad.training.run import finished_run
 
 
 @pytest.mark.parametrize(
@@ -29,13 +29,12 @@ def test_tanh_has_no_second_spike_and_beyond_one_half_nothing_is_predicted():
 def test_spikes_of_the_features_appear_with_the_exponent():
     features_at = {}
     for exponent in (0.0, 0.15, 0.4):
-        problem = StepsProblem(
+        problem = Problem(
             dimension=500,
-            width=500,
-            readout="fresh",
-            step_size={"exponent": exponent},
+            network={"width": 500},
+            training={"samples": 500},
+            scaling={"change_exponent": exponent},
             teacher={"links": ["relu"]},
-            test_samples=100,
         )
         features_at[exponent] = take_steps(problem).records[1].features
     assert [features_at[a].observed for a in (0.0, 0.15, 0.4)] == [0, 1, 2]
@@ -45,13 +44,17 @@ def test_spikes_of_the_features_appear_with_the_exponent():
 
 
 def test_the_spectrum_of_features_is_that_of_the_centred_matrix():
-    problem = StepsProblem(
-        dimension=24, width=30, batch=400, test_samples=500, teacher={"links": ["z+z**2", "z-z**2"]}
+    problem = Problem(
+        dimension=24,
+        network={"width": 30},
+        training={"samples": 400},
+        readout={"batch": "same"},
+        teacher={"links": ["z+z**2", "z-z**2"]},
     )
-    instance = draw_steps_instance(problem, seed=0, trial=0)
-    layers = draw_layers(instance)
-    taken = module._step(instance, layers, 1, low=LowDegree("none"))
-    block = next(instance.step_blocks(1))
+    instance = draw(problem)
+    taken = finished_run(instance)
+    layers = taken.layers
+    block = instance.step_batch()
     phi = np.maximum(block.inputs @ taken.first.T, 0)
     phi -= phi.mean(axis=0)
     left, values, _ = np.linalg.svd(phi / np.sqrt(30), full_matrices=False)

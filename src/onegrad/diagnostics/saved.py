@@ -12,53 +12,51 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from onegrad.calculus import functions
-from onegrad.describe.arrays import Floats
 from onegrad.describe.digests import digest
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.files import replace_file
-from onegrad.steps.result import Alignment, FeatureSpikes, Singular, StepRecord
-from onegrad.steps.steps_problem import StepsProblem
+from onegrad.diagnostics.records import Alignment, FeatureSpikes, Singular, StepRecord
+from onegrad.problem.problem import Problem
+from onegrad.problem.registered import registered_marks
+from onegrad.training.run import RunState
 from onegrad.training.streams import NUMERICS
 
-FORMAT = 2  # of a state and of a stored result: what is written differently is not read
+FORMAT = 3  # of a state and of a stored result: what is written differently is not read
 
 
-def run_key(problem: StepsProblem, seed: int, trial: int) -> str:
+def run_key(problem: Problem, seed: int, trial: int) -> str:
     """Return a digest of all that determines a run's numbers, step by step.
 
     The number of steps is no part of it: a run of more steps begins with the same ones.
     """
-    marks = [functions.fingerprint(name) for name in problem.teacher.links]
-    marks.append(functions.fingerprint(problem.activation))
-    fields = {name: value for name, value in problem.to_dict().items() if name != "steps"}
-    return digest([FORMAT, fields, seed, trial, NUMERICS, marks])
+    fields = problem.identity()
+    fields["training"] = {k: v for k, v in fields["training"].items() if k != "steps"}
+    return digest([FORMAT, fields, seed, trial, NUMERICS, registered_marks(problem)])
 
 
 @dataclass(frozen=True)
 class Saved:
-    """The first layer after the last record, and the records."""
+    """The run's state after the last record, and the records."""
 
-    first: Floats
+    state: RunState
     records: tuple[StepRecord, ...]
 
-    def write(self, path: Path, problem: StepsProblem, seed: int, trial: int) -> None:
+    def write(self, path: Path, problem: Problem, seed: int, trial: int) -> None:
         """Replace the file by this state."""
         texts = json.dumps([_to_plain(record) for record in self.records])
 
         def save(target: Path) -> None:
             with target.open("wb") as file:
-                np.savez(
-                    file,
-                    first=self.first,
-                    records=np.array(texts),
-                    key=np.array(run_key(problem, seed, trial)),
-                )
+                arrays: dict[str, Any] = {"first": self.state.first}
+                if self.state.momentum is not None:
+                    arrays["momentum"] = self.state.momentum
+                key = np.array(run_key(problem, seed, trial))
+                np.savez(file, records=np.array(texts), key=key, **arrays)
 
         replace_file(path, save)
 
     @classmethod
-    def load(cls, path: Path, problem: StepsProblem, seed: int, trial: int) -> Saved | None:
+    def load(cls, path: Path, problem: Problem, seed: int, trial: int) -> Saved | None:
         """Return the state in the file, None where there is no file; refuse another run's."""
         if not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
             raise InvalidInput(
@@ -69,6 +67,7 @@ class Saved:
         try:
             with np.load(path, allow_pickle=False) as stored:
                 key, first = str(stored["key"]), stored["first"]
+                momentum = stored["momentum"] if "momentum" in stored.files else None
                 records = [_from_plain(plain) for plain in json.loads(str(stored["records"]))]
         except (OSError, KeyError, ValueError, TypeError, EOFError, BadZipFile, zlib.error):
             raise InvalidInput(
@@ -76,12 +75,12 @@ class Saved:
             ) from None
         if key != run_key(problem, seed, trial):
             raise InvalidInput(
-                f"state={str(path)!r}: belongs to another problem or seed; remove it, or name "
-                "another file"
+                f"state={str(path)!r}: belongs to another problem, seed or trial; remove it, or "
+                "name another file"
             )
         if first.shape != (problem.width, problem.dimension) or not records:
             raise InvalidInput(f"state={str(path)!r}: is not whole; remove it")
-        return cls(first, tuple(records))
+        return cls(RunState(len(records) - 1, first, momentum), tuple(records))
 
 
 def _to_plain(record: StepRecord) -> dict[str, Any]:

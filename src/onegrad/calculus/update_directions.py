@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg.blas import dsyrk
 
+from onegrad.calculus.cholesky import solve_ridge
 from onegrad.describe.arrays import Floats
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.machine.rates import Stage
-from onegrad.training.cholesky import solve_ridge
 
 FIELD = "training.rule"  # what error messages call the field that names a rule
 SINGULAR_WORK = 8.0  # measured: a thin SVD takes this times max(k, n) min(k, n)² of "reduction"

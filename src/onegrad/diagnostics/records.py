@@ -1,4 +1,4 @@
-"""What a run of giant steps found: one record per step, the first one of the untrained network."""
+"""What was seen of a run: one record per step, the first one of the untrained network."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from onegrad.describe.arrays import Floats
-from onegrad.steps.steps_problem import StepsProblem
+from onegrad.problem.problem import Problem
 
 SHOWN_VALUES = 10
 
 
 @dataclass(frozen=True)
 class Alignment:
-    """How the rows of a p × d matrix, gradients or weights, lie to the teacher's directions.
+    """How the rows of a k × n matrix, gradients or weights, lie to the watched directions.
 
-    `overlaps` are the cosines with w*_j (p × r). `angle` is the median angle, in degrees, between
+    `overlaps` are the cosines with them (k × r). `angle` is the median angle, in degrees, between
     the rows' parts in the teacher's span and the predicted first direction's line, None where the
     target has no such direction or the span is a line; `outside` is the fraction of rows whose part
     there is longer than the noise radius.
@@ -106,7 +107,6 @@ class StepRecord:
     features: FeatureSpikes
     train_mse: float
     test_mse: float
-    test_stderr: float
 
     def to_dict(self, *, neurons: bool = False) -> dict[str, Any]:
         """Return plain values."""
@@ -116,7 +116,6 @@ class StepRecord:
             "learning_rate": self.learning_rate,
             "low_degree": self.low_degree,
             "test_mse": self.test_mse,
-            "test_stderr": _finite(self.test_stderr),
             "train_mse": self.train_mse,
             "gradient": None if gradient is None else gradient.to_dict(neurons=neurons),
             "weights": self.weights.to_dict(neurons=neurons),
@@ -134,7 +133,7 @@ class StepsResult:
     `leap_degree` do not show; `stairs` are the dimensions that were climbed.
     """
 
-    problem: StepsProblem
+    problem: Problem
     seed: int
     trial: int
     noise_radius: float
@@ -159,6 +158,29 @@ class StepsResult:
             "steps": [record.to_dict(neurons=neurons) for record in self.records],
         }
 
+    def to_frame(self) -> pd.DataFrame:
+        """Return a line per step: errors, angles, overlaps, ranks and spikes."""
+        return pd.DataFrame([_line(record) for record in self.records])
 
-def _finite(value: float) -> float | None:
-    return value if np.isfinite(value) else None
+
+def _line(record: StepRecord) -> dict[str, Any]:
+    gradient, change, spikes = record.gradient, record.change_spectrum, record.features
+    line: dict[str, Any] = {
+        "step": record.step,
+        "learning_rate": record.learning_rate,
+        "test_mse": record.test_mse,
+        "train_mse": record.train_mse,
+        "gradient_angle": None if gradient is None else gradient.angle,
+        "gradient_outside": None if gradient is None else gradient.outside,
+        "weight_angle": record.weights.angle,
+        "weight_outside": record.weights.outside,
+    }
+    for i, overlap in enumerate(record.weights.strength, start=1):
+        line[f"weight_overlap_{i}"] = float(overlap)
+    line |= {
+        "change_rank": None if change is None else change.rank,
+        "change_norm": None if change is None else float(change.values[0]),
+        "spikes": spikes.observed,
+        "predicted_spikes": None if spikes.predicted is None else len(spikes.predicted),
+    }
+    return line

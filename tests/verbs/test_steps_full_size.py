@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from onegrad import take_steps
-from onegrad.figures.panels.giant import STEPS_STUDIES
+from onegrad.figures.panels.giant import STUDIES
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("study", ["one line", "off the line"])
 def test_gradients_stay_on_the_line_or_leave_it(study):
-    ((_, problem),) = STEPS_STUDIES[study].settings("paper")
+    problem = STUDIES[study].sweep("paper").problem
     records = take_steps(problem).records
     for record in records[1:]:
         print(study, record.step, record.gradient.angle, record.weights.angle)
@@ -25,11 +25,12 @@ def test_gradients_stay_on_the_line_or_leave_it(study):
 
 def test_subtraction_lets_the_error_fall_up_to_the_square():
     errors = {}
-    for point, problem in STEPS_STUDIES["batch"].settings("paper"):
-        if point["subtract"] == "linear" or point["batch_exponent"] == 2.0:
-            untrained, trained = take_steps(problem).records
-            errors[tuple(point.values())] = (untrained.test_mse, trained.test_mse)
-            print(point, errors[tuple(point.values())])
+    for setting in STUDIES["batch"].sweep("paper").settings():
+        exponent, subtract, batch = setting.coordinates.values()
+        if batch == "same" and (subtract == "linear" or exponent == 2.0):
+            untrained, trained = take_steps(setting.problem).records
+            errors[exponent, subtract] = (untrained.test_mse, trained.test_mse)
+            print(exponent, subtract, errors[exponent, subtract])
     falling = [errors[x / 10, "linear"][1] for x in range(13, 21)]
     assert np.all(np.diff(falling) < 0)
     best = errors[2.0, "linear"][1]
@@ -39,10 +40,11 @@ def test_subtraction_lets_the_error_fall_up_to_the_square():
 
 def test_spikes_appear_band_by_band():
     features_at = {}
-    for point, problem in STEPS_STUDIES["spikes"].settings("paper"):
-        features = take_steps(problem).records[1].features
-        features_at[point["step_size.exponent"]] = features
-        print(point, features.predicted, features.observed, features.overlaps[:2].round(2))
+    for setting in STUDIES["spikes"].sweep("paper").settings():
+        features = take_steps(setting.problem).records[1].features
+        exponent = setting.problem.scaling.change_exponent
+        features_at[exponent] = features
+        print(exponent, features.predicted, features.observed, features.overlaps[:2].round(2))
     assert features_at[0.0].observed == 0
     assert features_at[0.15].observed == 1
     assert features_at[0.36].observed == 2

@@ -9,12 +9,7 @@ from scipy.linalg import polar as textbook_polar
 
 from onegrad import InvalidInput
 from onegrad.calculus import functions
-from onegrad.describe.registry import adopt, snapshot
-from onegrad.machine.pool import run_jobs
-from onegrad.machine.rates import Stage
-from onegrad.training.directions import Whitened
-from onegrad.training.layers import Layers
-from onegrad.training.rules import (
+from onegrad.calculus.rules import (
     RULES,
     get_rule,
     register_rule,
@@ -23,6 +18,11 @@ from onegrad.training.rules import (
     rule_names,
     with_momentum,
 )
+from onegrad.calculus.update_directions import Whitened
+from onegrad.describe.registry import adopt, snapshot
+from onegrad.machine.pool import run_jobs
+from onegrad.machine.rates import Stage
+from onegrad.training.layers import Layers
 from onegrad.training.step import descent_direction
 
 # Width, dimension, samples: wide, narrow, square, and fewer samples than both, where G has rank N.

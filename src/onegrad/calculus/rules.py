@@ -1,7 +1,7 @@
 """Update rules of the first layer: the direction D of a step F ← F + ηD, by name or your own.
 
 G is the descent direction of one batch (minus the gradient, k × n, see `step.py`), X̃ its inputs
-(N × n). `get_rule("polar")` is one of onegrad's (`directions.py` has their formulas),
+(N × n). `get_rule("polar")` is one of onegrad's (`update_directions.py` has their formulas),
 `register_rule` adds one of your own.
 """
 
@@ -13,12 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from onegrad.describe.arrays import Floats
-from onegrad.describe.checks import shown
-from onegrad.describe.exceptions import InvalidInput
-from onegrad.describe.registry import Registry, mark_of_source
-from onegrad.machine.rates import Stage
-from onegrad.training.directions import (
+from onegrad.calculus.update_directions import (
     FIELD,
     Gradient,
     Inputs,
@@ -27,6 +22,11 @@ from onegrad.training.directions import (
     Whitened,
     number_text,
 )
+from onegrad.describe.arrays import Floats
+from onegrad.describe.checks import shown
+from onegrad.describe.exceptions import InvalidInput
+from onegrad.describe.registry import Registry, mark_of_source
+from onegrad.machine.rates import Stage
 
 DAMPING = "0.1"  # of `whitened` alone
 

@@ -1,4 +1,4 @@
-"""The form of every table of giant steps: the same columns, means over trials."""
+"""The form of every table of observed runs: the same columns, means over trials."""
 
 from __future__ import annotations
 
@@ -9,15 +9,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from onegrad.figures.giant_runs import GiantRun, RunResults
-from onegrad.figures.giant_study import GiantPanel
+from onegrad.figures.panel import Panel
 from onegrad.figures.tables.panel_table import COLUMNS
+from onegrad.running.table import Results
+
+Setting = dict[str, Any]  # coordinates along the axes, and the fields of the problem
+ObservedRun = dict[str, Any]  # what was seen of one trial, as plain values
 
 
-class GiantLines:
+class ObservedLines:
     """Lines of a table: values of several trials become a mean with its standard error."""
 
-    def __init__(self, panel: GiantPanel, activation: str) -> None:
+    def __init__(self, panel: Panel, activation: str) -> None:
         self._panel, self._activation = panel, activation
         self._values: dict[tuple[Any, ...], list[float]] = defaultdict(list)
 
@@ -37,15 +40,23 @@ class GiantLines:
         return pd.DataFrame(lines, columns=[*COLUMNS, "y_name", "y"])
 
 
-def giant_table(
-    panel: GiantPanel,
-    runs: RunResults,
-    add: Callable[[GiantLines, GiantRun, dict[str, Any]], None],
+def observed_table(
+    panel: Panel,
+    results: Results,
+    add: Callable[[ObservedLines, Setting, ObservedRun], None],
 ) -> pd.DataFrame:
-    """Return the panel's table after `add` has put every run's values into its lines."""
-    lines = GiantLines(panel, runs[0][0].problem.activation)
-    for run, result in runs:
-        add(lines, run, result)
+    """Return the panel's table after `add` has put every run's values into its lines.
+
+    Predicted test errors, where there are any, come as the model network_theory.
+    """
+    fields = results.contents.settings[0]["fields"]
+    lines = ObservedLines(panel, fields["network"]["activation"])
+    for setting, run in results.observed():
+        add(lines, setting, run)
+    trials = results.trials
+    theory = trials[(trials["verb"] == "predict") & (trials["metric"] == "test_mse")]
+    for line in theory[theory["model"] == "network"].to_dict("records"):
+        lines.add("test_mse", "network_theory", ("step", line["step"]), line["value"])
     return lines.table()
 
 

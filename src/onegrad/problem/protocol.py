@@ -1,0 +1,142 @@
+"""How a network is trained: the steps of the first layer, and the readout after them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import AfterValidator, Field, PlainValidator, Strict, model_validator
+
+from onegrad.calculus.rules import rule_name
+from onegrad.describe.checks import real_numbers
+from onegrad.describe.fields import NUMPY, Count, Positive
+from onegrad.describe.value import Value
+
+LARGEST_BATCH = 10**9
+DEFAULT_RIDGE, DEFAULT_SAMPLES = 1e-4, 1000
+
+RuleName = Annotated[str, AfterValidator(rule_name)]
+Momentum = Annotated[float, Strict(), Field(ge=0, lt=1, allow_inf_nan=False), NUMPY]
+
+
+class Training(Value):
+    """T steps F ← F + ηD of the first layer, each on a batch of N samples.
+
+    D follows from the gradient by the `rule`. `subtract` is the part of the labels that is
+    estimated on a step's batch, taken off before step and readout, and added back to predictions:
+    "none", the "mean", mean and "linear" part by least squares, or both by "moments": mean y and
+    mean (y − ȳ)x, as Dandi et al. publish it.
+    """
+
+    rivals: ClassVar[dict[str, tuple[str, ...]]] = {
+        "samples": ("samples_exponent",),
+        "samples_exponent": ("samples",),
+    }
+
+    steps: Count = Field(default=1, description="Steps T of the first layer.")
+    samples: Count | None = Field(
+        default=None, description="Samples N of a step; as many as of the readout, else 1000."
+    )
+    samples_exponent: Positive | None = Field(
+        default=None, description="κ: N = n^κ, in place of the number."
+    )
+    batches: Literal["fresh", "reused"] = Field(
+        default="fresh", description="A batch of its own for every step, or one for all."
+    )
+    rule: RuleName = Field(
+        default="gradient",
+        description="Update rule: gradient, sign, polar, whitened, whitened:DAMPING or your own.",
+    )
+    momentum: Momentum = Field(
+        default=0.0, description="μ of M ← μM + G, which the rule reads in place of G."
+    )
+    subtract: Literal["none", "mean", "linear", "moments"] = Field(
+        default="none", description="Part of the labels that is estimated and taken off first."
+    )
+
+    @model_validator(mode="after")
+    def _one_size(self) -> Training:
+        if self.samples is not None and self.samples_exponent is not None:
+            raise ValueError(
+                f"samples={self.samples} and samples_exponent={self.samples_exponent}: must not be "
+                "given together; keep one"
+            )
+        return self
+
+
+def _ridge(value: Any) -> float | tuple[float, ...]:
+    numbers = real_numbers(value)
+    if not numbers or not all(np.isfinite(v) and v > 0 for v in numbers):
+        raise ValueError("must be finite and greater than 0; change it")
+    if len(set(numbers)) < len(numbers):
+        raise ValueError("must not repeat a penalty; remove one")
+    return numbers[0] if np.ndim(value) == 0 else tuple(numbers)
+
+
+Ridge = Annotated[
+    float | tuple[float, ...],
+    PlainValidator(_ridge, json_schema_input_type=Positive | list[Positive]),
+]
+
+
+class Readout(Value):
+    """The second layer by ridge regression on m samples: (1/2m) Σ(y − ŷ)² + (λ/2)‖w‖².
+
+    `batch`: "fresh" samples, the same ones after every step, or the "same" as the last step's.
+    """
+
+    rivals: ClassVar[dict[str, tuple[str, ...]]] = {
+        "ridge": ("penalty",),
+        "penalty": ("ridge",),
+    }
+
+    samples: Count | None = Field(
+        default=None, description="Samples m of the readout; as many as of a step, else 1000."
+    )
+    ridge: Ridge | None = Field(default=None, description="Penalty λ, or several; 1e-4.")
+    penalty: Positive | None = Field(
+        default=None, description="Λ of Σ(y − ŷ)² + Λ‖w‖², in place of λ = Λ/m."
+    )
+    batch: Literal["fresh", "same"] = Field(
+        default="fresh", description="Fresh samples, or the same as the last step's."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _defaults(cls, fields: Any) -> Any:
+        """Write the default penalty out, so that a saved problem says what it used."""
+        if not isinstance(fields, dict):
+            return fields
+        if all(fields.get(name) is None for name in ("ridge", "penalty")):
+            return {**fields, "ridge": DEFAULT_RIDGE}
+        return fields
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Readout:
+        if self.ridge is not None and self.penalty is not None:
+            raise ValueError(
+                f"ridge={self.ridge} and penalty={self.penalty}: must not be given together; keep "
+                "one"
+            )
+        if self.batch == "same" and self.samples is not None:
+            raise ValueError(
+                f'samples={self.samples}: batch="same" has the samples of a step; remove it, or '
+                "give training.samples"
+            )
+        return self
+
+
+def with_samples(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a problem's fields with the default number of samples, where none is said."""
+    parts = {name: fields.get(name, {}) for name in ("training", "readout")}
+    plain = {
+        name: part.model_dump() if isinstance(part, Value) else part for name, part in parts.items()
+    }
+    if not all(isinstance(part, Mapping) for part in plain.values()):
+        return dict(fields)
+    said = (plain["training"].get(n) for n in ("samples", "samples_exponent"))
+    if any(value is not None for value in (*said, plain["readout"].get("samples"))):
+        return dict(fields)
+    place = "training" if plain["readout"].get("batch") == "same" else "readout"
+    return {**fields, place: {**plain[place], "samples": DEFAULT_SAMPLES}}

@@ -1,0 +1,149 @@
+"""The steps of the first layer, one after the other, by the problem's rule and step size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from onegrad.calculus import functions
+from onegrad.calculus.rules import get_rule, with_momentum
+from onegrad.calculus.spectra import matrix_spectrum
+from onegrad.describe.arrays import Floats
+from onegrad.describe.exceptions import InvalidInput
+from onegrad.training.batches import Batch, BatchDraw
+from onegrad.training.instance import Instance
+from onegrad.training.layers import Layers, initialise
+from onegrad.training.low_degree import LowDegree, estimate_low_degree
+from onegrad.training.reuse import Shared
+from onegrad.training.step import STEP_ROWS, descent_direction, streamed_direction
+
+LARGEST_WEIGHT = 1e100  # squares of sums of squares must not overflow
+
+
+@dataclass(frozen=True)
+class StepTaken:
+    """A step that was taken: its number, η, G, and the first layer after it."""
+
+    number: int
+    learning_rate: float
+    gradient: Floats
+    first: Floats
+
+
+@dataclass(frozen=True)
+class RunState:
+    """What a run needs to go on: how many steps were taken, the first layer, the momentum."""
+
+    step: int
+    first: Floats
+    momentum: Floats | None = None
+
+
+class Run:
+    """The first layer of one instance: F at the start, and after every step that is taken.
+
+    A step depends on (problem, seed, trial) and its number alone: a run of more steps begins with
+    the same ones.
+    """
+
+    def __init__(
+        self, instance: Instance, *, shared: Shared | None = None, state: RunState | None = None
+    ) -> None:
+        self.instance, self._shared = instance, shared
+        self.layers = initialise(instance) if shared is None else shared.initialise(instance)
+        self.state = RunState(0, self.layers.first) if state is None else state
+        self._parts: dict[int, LowDegree] = {}
+
+    @property
+    def first(self) -> Floats:
+        """The first layer as it is now."""
+        return self.state.first
+
+    def instance_at(self, step: int) -> Instance:
+        """Return the instance with the labels that step and readout see there."""
+        return self.instance.without(self.low_degree(max(step, 1)))
+
+    def low_degree(self, step: int) -> LowDegree:
+        """Return the part of the labels that is estimated on a step's batch."""
+        problem = self.instance.problem
+        place = 1 if problem.training.batches == "reused" else step
+        if place not in self._parts:
+            self._parts[place] = estimate_low_degree(
+                problem.training.subtract,
+                self.instance.step_draw(place).blocks(),
+                samples=problem.samples_per_step,
+                dimension=problem.dimension,
+            )
+        return self._parts[place]
+
+    def advance(self) -> StepTaken:
+        """Return the next step after taking it."""
+        number = self.state.step + 1
+        instance = self.instance_at(number)
+        problem, training = instance.problem, instance.problem.training
+        draw = instance.step_draw(number)
+        # A batch of a size to hold is drawn once, for the gradient and for what the rule reads.
+        batch = self._held_batch(instance, draw, number) if draw.held else None
+        gradient = self._gradient(draw, batch, number)
+        moved = with_momentum(gradient, self.state.momentum, training.momentum)
+        direction = get_rule(training.rule).direction(moved, lambda: _inputs(draw, batch))
+        rate = instance.scales.learning_rate
+        if rate is None:
+            norm = matrix_spectrum(direction).norm
+            exponent = problem.scaling.exponent_of(number)
+            rate = float(problem.dimension) ** exponent / norm if norm > 0 else 0.0
+        first = self.first
+        if rate != 0:
+            first = direction * direction.dtype.type(rate)
+            first += self.first
+        _require_finite(first, rate, number)
+        self.state = RunState(number, first, moved if training.momentum else None)
+        return StepTaken(number, rate, gradient, first)
+
+    def _held_batch(self, instance: Instance, draw: BatchDraw, number: int) -> Batch:
+        if self._shared is None or number > 1:
+            return draw.whole()
+        return self._shared.step_batch(instance)
+
+    def _gradient(self, draw: BatchDraw, batch: Batch | None, number: int) -> Floats:
+        """Return G on the step's batch, at the layers as they are now."""
+        layers = Layers(self.first, self.layers.second)
+        activation = functions.get_activation(self.instance.problem.network.activation)
+        if batch is None:
+            blocks = ((b.inputs @ self.first.T, b.inputs, b.labels) for b in draw.blocks())
+            return streamed_direction(layers, blocks, samples=draw.size, activation=activation)
+        known = None
+        if self._shared is not None and number == 1:
+            known = self._shared.step_preactivations(self.instance, layers, batch)
+        return descent_direction(
+            layers, batch.inputs, batch.labels, activation=activation, preactivations=known
+        )
+
+
+def _inputs(draw: BatchDraw, batch: Batch | None) -> Iterator[Floats]:
+    """Yield the inputs of a step's batch in blocks."""
+    if batch is None:
+        yield from (block.inputs for block in draw.blocks())
+    else:
+        for start in range(0, len(batch.inputs), STEP_ROWS):
+            yield batch.inputs[start : start + STEP_ROWS]
+
+
+def finished_run(instance: Instance, shared: Shared | None = None) -> Run:
+    """Return the run of an instance after all its steps."""
+    run = Run(instance, shared=shared)
+    while run.state.step < instance.problem.training.steps:
+        run.advance()
+    return run
+
+
+def _require_finite(first: Floats, rate: float, number: int) -> None:
+    largest = max(float(np.max(first)), -float(np.min(first)))
+    if not largest <= LARGEST_WEIGHT:  # nan is not either
+        raise InvalidInput(
+            f"learning_rate={rate:.3g}: the first layer after step {number} holds {largest:.3g}, "
+            f"must be finite and at most {LARGEST_WEIGHT:g}; lower it, or bring spread, levels, "
+            "means and labels nearer to 1"
+        )

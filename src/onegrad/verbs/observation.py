@@ -1,0 +1,86 @@
+"""Observed trials: the errors of a run beside what its network has learned, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from onegrad.describe.checks import shown, whole_number
+from onegrad.describe.exceptions import InvalidInput
+from onegrad.diagnostics.observer import Observer
+from onegrad.diagnostics.records import StepsResult
+from onegrad.diagnostics.saved import Saved
+from onegrad.machine.pool import Progress
+from onegrad.models.model import Model
+from onegrad.models.network import NETWORK
+from onegrad.problem.problem import Problem, require_problem
+from onegrad.training.instance import draw
+from onegrad.training.run import Run
+from onegrad.verbs.cost import check_memory
+from onegrad.verbs.step_axis import Metrics, stack_steps
+from onegrad.verbs.trial import TrialRun
+
+
+def take_steps(
+    problem: Problem,
+    *,
+    seed: int = 0,
+    trial: int = 0,
+    state: str | Path | None = None,
+    progress: Progress | None = None,
+) -> StepsResult:
+    """Return what the steps of one trial did to the network, one record after every step.
+
+    The first record is of the untrained network. The run depends on (problem, seed, trial) alone.
+    `state` names a file that is renewed after every record: a killed run continues from it, with
+    the same bits, and so does one of more steps. `progress(done, total)` is called after every
+    record.
+    """
+    require_problem(problem)
+    whole_number("seed", seed, least=0)
+    whole_number("trial", trial, least=0)
+    if state is not None and not isinstance(state, str | Path):
+        raise InvalidInput(f"state={shown(state)}: must be the path of a file; correct it")
+    check_memory(problem, [NETWORK], workers=1)
+    file = None if state is None else Path(state)
+    with threadpool_limits(limits=1):
+        return _run(problem, seed, trial, file, progress)
+
+
+def _run(
+    problem: Problem, seed: int, trial: int, file: Path | None, progress: Progress | None
+) -> StepsResult:
+    instance = draw(problem, seed=seed, trial=trial)
+    saved = None if file is None else Saved.load(file, problem, seed, trial)
+    with np.errstate(all="ignore"):
+        observer = Observer(instance, () if saved is None else saved.records)
+    run = Run(instance, state=None if saved is None else saved.state)
+    trial_run = TrialRun(run, [NETWORK], observer=observer)
+    total = problem.training.steps + 1
+    for step in range(len(observer.records), total):
+        if progress is not None:
+            progress(step, total)
+        trial_run.metrics(step)
+        if file is not None:
+            Saved(run.state, tuple(observer.records)).write(file, problem, seed, trial)
+    if progress is not None:
+        progress(total, total)
+    return observer.result(seed=seed, trial=trial)
+
+
+def observed_trial(
+    problem: Problem, models: Sequence[Model], *, seed: int = 0, trial: int = 0
+) -> tuple[dict[str, Metrics], StepsResult]:
+    """Return what `run_trial` does, and what was seen of the network after every step."""
+    instance = draw(problem, seed=seed, trial=trial)
+    with np.errstate(all="ignore"):
+        observer = Observer(instance)
+    watched = list({NETWORK.key: NETWORK, **{model.key: model for model in models}}.values())
+    run = TrialRun(Run(instance), watched, observer=observer)
+    by_step = [run.metrics(step) for step in range(problem.training.steps + 1)]
+    results = stack_steps([by_step[step] for step in problem.recorded_steps])
+    metrics = {model.name: results[model.key] for model in models}
+    return metrics, observer.result(seed=seed, trial=trial)
