@@ -1,0 +1,147 @@
+"""Panels of several steps, ours: theory beside simulation after every step, rule and source."""
+
+from __future__ import annotations
+
+from onegrad.figures.panel import Axis, Panel, Study
+from onegrad.figures.panels.giant import STEP
+from onegrad.figures.panels.images import image_fields
+
+RULE = Axis("training.rule", "rule", "update rule")
+DIRECTIONS = Axis("teacher.directions", "directions", "teacher's directions")
+TARGETS = (["z+z**2", "z-z**2"], ["4*z+z**2", "z"])
+
+STUDIES: dict[str, Study] = {
+    "six steps": Study(
+        axes={"teacher.links": TARGETS},
+        fields={
+            "dimension": 1024,
+            "network.width": 512,
+            "network.second_layer": "sign",
+            "training.steps": 6,
+            "training.samples": 2048,
+            "scaling.per_width": 2.0,
+            "teacher.links": TARGETS[0],
+            "readout.samples": 2048,
+            "readout.ridge": 1e-3,
+        },
+        quick_fields={
+            "dimension": 256,
+            "network.width": 128,
+            "training.samples": 512,
+            "readout.samples": 512,
+        },
+        models=("network", "linear"),
+        redraw="all",
+        trials=(4, 8),
+        draws=(4, 8),
+    ),
+    "rules": Study(
+        axes={
+            RULE.path: ("gradient", "sign", "polar", "whitened"),
+            "readout.samples": (256, 362, 512, 724, 1024, 1448, 2048, 4096),
+        },
+        fields={
+            "dimension": 512,
+            "network.width": 512,
+            "training.samples": 1024,
+            "scaling.change_exponent": 0.2,
+            "teacher.links": TARGETS[0],
+            "readout.ridge": 1e-3,
+        },
+        quick_axes={"readout.samples": (64, 128, 256, 512)},
+        quick_fields={"dimension": 128, "network.width": 128, "training.samples": 256},
+        models=("network",),
+        redraw="all",
+        trials=(6, 8),
+        draws=(6, 8),
+    ),
+    "staircase": Study(
+        axes={DIRECTIONS.path: ("spikes", "random", "last_spikes")},
+        fields={
+            "dimension": 512,
+            "data": {"components": [{"weight": 0.5}, {"weight": 0.5, "rank": 0}]},
+            "network.width": 512,
+            "training.steps": 6,
+            "training.samples": 2048,
+            "scaling.per_width": 1.0,
+            "scaling.spread": 3.0,
+            "teacher.links": ["z", "z"],
+            "teacher.combine": "staircase",
+            "readout.samples": 2048,
+            "readout.ridge": 1e-3,
+        },
+        quick_fields={
+            "dimension": 128,
+            "network.width": 128,
+            "training.samples": 512,
+            "readout.samples": 512,
+        },
+        models=("network",),
+        redraw="all",
+        trials=(6, 8),
+        draws=(6, 8),
+    ),
+    "image steps": Study(
+        axes={"network.activation": ("relu", "tanh")},
+        fields={**image_fields("0,1"), "network.width_ratio": 2.0, "training.steps": 5},
+        quick_fields={
+            "readout.samples": 100,
+            "test_samples": 500,
+            "data.fit.components_per_class": 4,
+        },
+        models=("network",),
+        redraw="all",
+        trials=(4, 8),
+        draws=(2, 4),
+        needs="fashion-mnist",
+    ),
+}
+
+PANELS: tuple[Panel, ...] = (
+    Panel(
+        "T1",
+        "six steps",
+        "Half the test MSE after 0 to 6 giant steps on fresh batches, N = 2d, for two targets of "
+        "two directions; network and its linear equivalent, theory and simulation.",
+        "Theory knows the error after every step. The first target's second direction is learned "
+        "from the second step on; the linear equivalent stays behind.",
+        STEP,
+        y=Axis("teacher.links", "target", "target"),
+        tolerance=0.05,
+        ours=True,
+    ),
+    Panel(
+        "T2",
+        "rules",
+        "Half the test MSE against readout samples after one step by four rules, all with a change "
+        "of spectral norm d^0.2; target (z + z², z − z²).",
+        "At equal norm the rules differ in how much of the change is signal: theory asks only for "
+        "the first layer, whichever rule made it.",
+        Axis("readout.samples", "m", "readout samples m", log=True),
+        y=RULE,
+        tolerance=0.05,
+        ours=True,
+    ),
+    Panel(
+        "T3",
+        "staircase",
+        "Half the test MSE against steps for the staircase z₁ + z₁z₂ on a mixture, half of which "
+        "has a spike: along the first stair, along none, along the last.",
+        "A spike along the first stair makes the climb fast; along the last it does not help to "
+        "begin.",
+        STEP,
+        y=DIRECTIONS,
+        tolerance=0.05,
+        ours=True,
+    ),
+    Panel(
+        "T4",
+        "image steps",
+        "T-shirts against trousers: half the test MSE after 0 to 5 steps on fresh batches, real "
+        "images beside theory on a fitted mixture.",
+        "Theory on the fitted mixture follows the network from step to step.",
+        STEP,
+        tolerance=0.05,
+        ours=True,
+    ),
+)
