@@ -83,7 +83,12 @@ STUDIES: dict[str, Study] = {
     ),
     "image steps": Study(
         axes={"network.activation": ("relu", "tanh")},
-        fields={**image_fields("0,1"), "network.width_ratio": 2.0, "training.steps": 5},
+        fields={
+            **image_fields("0,1"),
+            "network.width_ratio": 2.0,
+            "training.steps": 5,
+            "scaling": {"learning_rate": 28.0, "spread": 784.0},
+        },
         quick_fields={
             "readout.samples": 100,
             "test_samples": 500,
@@ -127,8 +132,8 @@ PANELS: tuple[Panel, ...] = (
         "staircase",
         "Half the test MSE against steps for the staircase z₁ + z₁z₂ on a mixture, half of which "
         "has a spike: along the first stair, along none, along the last.",
-        "A spike along the first stair makes the climb fast; along the last it does not help to "
-        "begin.",
+        "Along the first stair the first step counts most, along the last the second. A spike "
+        "along a stair makes labels larger: compare falls, not levels.",
         STEP,
         y=DIRECTIONS,
         tolerance=0.05,
