@@ -63,8 +63,8 @@ STUDIES: dict[str, Study] = {
         quick_axes={"training.samples_exponent": (1.0, 1.3, 1.5, 1.7, 1.85, 2.0)},
         models=("network", "untrained"),
         redraw="all",
-        trials=(2, 3),
-        draws=(2, 3),
+        trials=(2, 2),
+        draws=(2, 2),
     ),
     "spikes": Study(
         axes={"scaling.change_exponent": (0.0, 0.15, 0.29, 0.36)},
