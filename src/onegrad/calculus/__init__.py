@@ -1,4 +1,4 @@
-"""Functions of one variable, Hermite coefficients, Gaussian expectations; update rules; spectra.
+"""Functions of one variable, Hermite coefficients, expectations; update rules; losses; spectra.
 
 May import: describe, machine. Read first: `functions.py`.
 """

@@ -27,6 +27,14 @@ class FittedReadout:
     weights: Floats
     train_mse: Floats
 
+    def metrics(self, *, signs: bool) -> dict[str, Floats]:
+        """Return what training says, by the names of results."""
+        return {
+            "train_mse": self.train_mse,
+            "objective": self.objective,
+            "squared_weight_norm": self.squared_norm,
+        }
+
     @property
     def squared_norm(self) -> Floats:
         """‖ŵ‖²."""

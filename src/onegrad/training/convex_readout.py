@@ -1,0 +1,186 @@
+"""The second layer by a convex loss with a ridge penalty: logistic regression, hinges, Huber, …"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from onegrad.calculus.losses import NamedLoss, get_loss
+from onegrad.describe.arrays import Floats
+from onegrad.describe.checks import positive_numbers
+from onegrad.describe.exceptions import InvalidInput, NotConverged
+from onegrad.training.convex_newton import (
+    ACCURACY,
+    LossTerms,
+    Minimum,
+    PenalisedSum,
+    newton_minimum,
+    relative_error,
+    smaller_side,
+)
+from onegrad.training.nonsmooth_readout import nonsmooth_minimum
+
+# Below this penalty, and beyond these iterations, L-BFGS is slower than Newton.
+LEAST_RIDGE, MOST_ITERATIONS = 1e-5, 300
+PAIRS = 20
+
+
+@dataclass(frozen=True)
+class ConvexReadout:
+    """Readout weights ŵ (k × penalties) with what training says about them, one per penalty.
+
+    `train_misclassification` is the share of samples with y·output < 0. `steps` counts iterations,
+    `error` bounds the weights' distance from the minimum as a share of their norm; it is at most
+    1e−8 for smooth losses and 1e−4 for others, unless the gradient is nothing but rounding.
+    """
+
+    loss: str
+    ridge: Floats
+    weights: Floats
+    train_loss: Floats
+    train_mse: Floats
+    train_misclassification: Floats
+    steps: tuple[int, ...]
+    error: Floats
+
+    def metrics(self, *, signs: bool) -> dict[str, Floats]:
+        """Return what training says, by the names of results; rates where labels are signs."""
+        rates = {"train_misclassification": self.train_misclassification} if signs else {}
+        return {
+            "train_mse": self.train_mse,
+            "train_loss": self.train_loss,
+            "objective": self.objective,
+            "squared_weight_norm": self.squared_norm,
+            **rates,
+        }
+
+    @property
+    def squared_norm(self) -> Floats:
+        """‖ŵ‖²."""
+        return np.sum(self.weights**2, axis=0)
+
+    @property
+    def objective(self) -> Floats:
+        """Train loss + (λ/2)‖ŵ‖²."""
+        return self.train_loss + 0.5 * self.ridge * self.squared_norm
+
+
+def fit_convex(
+    features: Floats, labels: Floats, *, loss: str, ridge: float | Sequence[float]
+) -> ConvexReadout:
+    """Return ŵ = argmin (1/m) Σ_i ℓ(y_i, wᵀφ_i/√k) + (λ/2)‖w‖² for each penalty λ.
+
+    `features` φ is (m × k), in float64 whatever is given; `loss` is a text that `get_loss` knows.
+    Penalties are solved from the largest down, each from the weights of the one before. A minimum
+    that is not reached raises NotConverged.
+    """
+    named = get_loss(loss, field="loss")
+    penalties = np.array(positive_numbers("ridge", ridge))
+    phi, y = _checked(features, labels, named)
+    minima: dict[int, Minimum] = {}
+    start: Floats = np.zeros(phi.shape[1])
+    for i in np.argsort(-penalties, kind="stable"):
+        minima[i] = _minimum(phi, y, start, loss=named, ridge=float(penalties[i]))
+        start = minima[i].weights
+    ordered = [minima[i] for i in range(len(penalties))]
+    weights = np.stack([minimum.weights for minimum in ordered], axis=1)
+    outputs, column = phi @ weights, y[:, None]
+    return ConvexReadout(
+        named.name,
+        penalties,
+        weights,
+        np.mean(named.value(column, outputs), axis=0),
+        np.mean((column - outputs) ** 2, axis=0),
+        np.mean(column * outputs < 0, axis=0),
+        tuple(minimum.steps for minimum in ordered),
+        np.array([minimum.error for minimum in ordered]),
+    )
+
+
+def _checked(features: Floats, labels: Floats, loss: NamedLoss) -> tuple[Floats, Floats]:
+    """Return φ/√k and y in float64."""
+    phi, y = np.array(features, dtype=np.float64, order="C"), np.asarray(labels, dtype=np.float64)
+    if phi.ndim != 2 or 0 in phi.shape or y.shape != phi.shape[:1]:
+        raise InvalidInput(
+            f"labels={y.shape}: must be one per row of features, here {phi.shape}; correct them"
+        )
+    if not np.all(np.isfinite(phi)):
+        raise InvalidInput(
+            "features: some are not finite; bring learning rate, spread, levels, means and norms "
+            "nearer to 1, or correct the activation"
+        )
+    odd = ~np.isfinite(y) | (loss.needs_signs & (np.abs(y) != 1))
+    if np.any(odd):
+        rule = "must be -1 or 1" if loss.needs_signs else "must be finite"
+        raise InvalidInput(
+            f"labels={y[odd][0]:g}: {rule} for loss={loss.name!r}; correct them, or choose another "
+            "loss"
+        )
+    phi /= np.sqrt(phi.shape[1])
+    return phi, y
+
+
+def _minimum(
+    phi: Floats, labels: Floats, start: Floats, *, loss: NamedLoss, ridge: float
+) -> Minimum:
+    """Return the minimum for one penalty; raise NotConverged where it is not reached."""
+    minimum = _smooth_minimum if loss.smooth else nonsmooth_minimum
+    with np.errstate(over="ignore", invalid="ignore"):  # a step that overflows is not taken
+        found = minimum(phi, labels, start, loss=loss, ridge=ridge)
+    if not found.converged:
+        raise NotConverged(
+            f"ridge={ridge:.3g}: weights of loss={loss.name!r} may be {found.error:.1e} of their "
+            f"norm off the minimum after {found.steps} steps; raise the ridge, or bring features "
+            "and labels nearer to 1"
+        )
+    return found
+
+
+def _smooth_minimum(
+    phi: Floats, labels: Floats, start: Floats, *, loss: NamedLoss, ridge: float
+) -> Minimum:
+    """Return the minimum by L-BFGS, by Newton on the smaller side where that is the better way."""
+    terms = LossTerms(loss, labels)
+    steps = 0
+    if ridge >= LEAST_RIDGE:
+        quasi = _quasi_newton(PenalisedSum(phi, terms, ridge), start)
+        if quasi.converged:
+            return quasi
+        steps = quasi.steps
+        start = quasi.weights if np.all(np.isfinite(quasi.weights)) else start
+    reduced, basis = smaller_side(phi)
+    inner = start if basis is None else basis.T @ start
+    found = newton_minimum(PenalisedSum(reduced, terms, ridge), inner, accuracy=ACCURACY)
+    weights = found.weights if basis is None else basis @ found.weights
+    return Minimum(weights, steps + found.steps, found.error, found.converged)
+
+
+def _quasi_newton(objective: PenalisedSum, start: Floats) -> Minimum:
+    """Return where L-BFGS ends: as near to the minimum as asked, or not converged."""
+    from scipy.optimize import minimize  # late: it takes a quarter of a second to import
+
+    ridge, errors = objective.ridge, [np.inf]
+
+    def value_and_gradient(weights: Floats) -> tuple[float, Floats]:
+        u = objective.phi @ weights
+        gradient = objective.gradient(u, weights)
+        errors[0] = relative_error(gradient, weights, ridge)
+        return objective.value(u, weights), gradient
+
+    def stop_when_near(intermediate_result: Any) -> None:
+        if errors[0] <= ACCURACY:  # of the last point, which the line search has accepted
+            raise StopIteration
+
+    found = minimize(
+        value_and_gradient,
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        callback=stop_when_near,
+        options={"maxcor": PAIRS, "maxiter": MOST_ITERATIONS, "ftol": 0.0, "gtol": 0.0},
+    )
+    error = relative_error(value_and_gradient(found.x)[1], found.x, ridge)
+    return Minimum(found.x, int(found.nit), error, error <= ACCURACY)
