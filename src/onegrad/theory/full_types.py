@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri
@@ -45,14 +46,23 @@ START = 10.0  # first guess of δ
 
 @dataclass(frozen=True)
 class Types:
-    """The types of one component: weights, coefficients of features and labels, correlations."""
+    """The types of one component: weights, coefficients of features and labels, rows of F̂P⊥."""
 
     weights: Floats  # p_t, T
     coefficients: Floats  # â_q of the features, (DEGREE + 1) × T × k
     rest: Floats  # variance of features beyond DEGREE, noise included, T × k
-    correlations: tuple[Floats, ...]  # R^{∘q} for q = 1 … DEGREE, k × k
+    rows: Floats  # those of F̂P⊥, of length 1, k × n
+    basis: Floats  # the conditioned directions, n × d
     label: Floats  # E[φy | t], T × k
+    label_mean: Floats  # E[y | t], T
     label_power: Floats  # E[y² | t], T
+
+    @cached_property
+    def correlations(self) -> tuple[Floats, ...]:
+        """R^{∘q} for q = 1 … DEGREE, R the neurons' correlations off the directions, k × k."""
+        correlation = self.rows @ self.rows.T
+        np.fill_diagonal(correlation, 1.0)
+        return tuple(correlation**q for q in range(1, DEGREE + 1))
 
 
 def component_types(
@@ -86,10 +96,10 @@ def component_types(
     moment = feature_map.second_moment(law).reshape(count, k)
     kept = a[: DEGREE + 1]
     rest = np.maximum(moment - np.sum(kept**2, axis=0), 0.0) + feature_map.noise_variance
-    powers = _correlation_powers(off, deviations, gaussian.level)
-    label, power = _labels(gaussian, teacher, a, coordinates, basis, off, deviations)
+    rows = off * (np.sqrt(gaussian.level) / deviations)[:, None]
+    label, mean_label, power = _labels(gaussian, teacher, a, coordinates, basis, off, deviations)
     _warn_if_coarse(index, weights, power, teacher.second_moment(gaussian))
-    return Types(gaussian.weight * weights, kept, rest, powers, label, power)
+    return Types(gaussian.weight * weights, kept, rest, rows, basis, label, mean_label, power)
 
 
 def _conditioned(
@@ -104,15 +114,6 @@ def _conditioned(
         if size < WEAK_STEP:
             return gaussian.directions, projected[:, :-1]
     return basis, projected
-
-
-def _correlation_powers(off: Floats, deviations: Floats, level: float) -> tuple[Floats, ...]:
-    """Return R^{∘q} for q = 1 … DEGREE, R the neurons' correlations off the directions."""
-    correlation = off @ off.T
-    correlation *= level / deviations
-    correlation /= deviations[:, None]
-    np.fill_diagonal(correlation, 1.0)
-    return tuple(correlation**q for q in range(1, DEGREE + 1))
 
 
 def _warn_if_coarse(index: int, weights: Floats, power: Floats, exact: float) -> None:
@@ -133,12 +134,13 @@ def _labels(
     basis: Floats,
     off: Floats,
     deviations: Floats,
-) -> tuple[Floats, Floats]:
-    """Return E[φ_i y | t] (T × k) and E[y² | t] (T): Mehler in the part of ξᵀx off the spikes."""
+) -> tuple[Floats, Floats, Floats]:
+    """Return E[φ_i y | t] (T × k), E[y | t] and E[y² | t]: Mehler in the part of ξᵀx off spikes."""
     directions = teacher.directions
     if directions.shape[1] == 0:
         value = teacher.coefficients(gaussian, 0)[0]
-        return value * a[0], np.full(len(coordinates), teacher.second_moment(gaussian))
+        same = np.full(len(coordinates), 1.0)
+        return value * a[0], value * same, teacher.second_moment(gaussian) * same
     xi = directions[:, 0]
     rest = xi - basis @ (basis.T @ xi)
     mean = np.zeros(len(xi)) if gaussian.mean is None else gaussian.mean
@@ -148,7 +150,7 @@ def _labels(
     r = gaussian.level * (off @ rest) / (deviations * max(deviation, 1e-300))
     label = sum(a[q] * g[q][:, None] * r**q for q in range(LABEL_DEGREE + 1))
     power = teacher.second_moment_at(centre, np.full(len(centre), deviation))
-    return np.asarray(label), power
+    return np.asarray(label), g[0], power
 
 
 class _AllTypes:

@@ -16,6 +16,25 @@ from onegrad.describe.arrays import Floats
 from onegrad.describe.exceptions import NotConverged, require_finite
 
 
+def reduce_symmetric(matrix: Floats, vectors: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return diagonal and off-diagonal of T with M = QTQᵀ, Qᵀ times the columns, eigenvalues.
+
+    `matrix` is positive semi-definite, and overwritten if it is in Fortran order.
+    """
+    size = len(matrix)
+    require_finite("the features", {"second moment": matrix, "correlation with y": vectors})
+    if size == 1:
+        diagonal = matrix[0].copy()
+        return diagonal, np.zeros(0), vectors.copy(), np.maximum(diagonal, 0.0)
+    work = int(dsytrd_lwork(size, lower=1)[0])
+    factors, diagonal, beside, tau, _ = dsytrd(matrix, lower=1, lwork=work, overwrite_a=1)
+    rotated = vectors.copy()
+    # The reflectors below the subdiagonal act on all coordinates but the first.
+    rotated[1:] = dormqr("L", "T", factors[1:, :-1], tau, rotated[1:], size * 64)[0]
+    eigenvalues = np.maximum(eigvalsh_tridiagonal(diagonal, beside), 0.0)
+    return diagonal, beside, rotated, eigenvalues
+
+
 @dataclass(frozen=True)
 class Tridiagonal:
     """A positive semi-definite matrix and a vector in a basis where the matrix is tridiagonal."""
@@ -28,18 +47,8 @@ class Tridiagonal:
     @classmethod
     def reduce(cls, matrix: Floats, vector: Floats) -> Tridiagonal:
         """Return the reduction of `matrix`, which is overwritten if it is in Fortran order."""
-        size = len(matrix)
-        require_finite("the features", {"second moment": matrix, "correlation with y": vector})
-        if size == 1:
-            diagonal = matrix[0].copy()
-            return cls(diagonal, np.zeros(0), vector.copy(), np.maximum(diagonal, 0.0))
-        work = int(dsytrd_lwork(size, lower=1)[0])
-        factors, diagonal, beside, tau, _ = dsytrd(matrix, lower=1, lwork=work, overwrite_a=1)
-        rotated = vector.copy()
-        # The reflectors below the subdiagonal act on all coordinates but the first.
-        rotated[1:] = dormqr("L", "T", factors[1:, :-1], tau, rotated[1:, None], size * 64)[0][:, 0]
-        eigenvalues = np.maximum(eigvalsh_tridiagonal(diagonal, beside), 0.0)
-        return cls(diagonal, beside, rotated, eigenvalues)
+        diagonal, beside, rotated, eigenvalues = reduce_symmetric(matrix, vector[:, None])
+        return cls(diagonal, beside, rotated[:, 0], eigenvalues)
 
     def forms(self, shift: float) -> tuple[float, float]:
         """Return vᵀ(M + shift)^{-1}v and vᵀ(M + shift)^{-2}v."""

@@ -26,6 +26,27 @@ def spike_quadrature(
     The strong coordinates are turned so that the label reads one of them alone: a kink of the link
     then lies where the rule expects it.
     """
+    rules = grid_rules(gaussian, loadings, deviations)
+    count = prod(len(nodes) for nodes, _ in rules)
+    if count > MOST_TYPES:
+        raise InvalidInput(
+            f"method='full_types': {len(gaussian.strengths)} spikes need {count:.3g} types, at "
+            f"most {MOST_TYPES} are computed; use method='single'"
+        )
+    grid = np.array(list(product(*(nodes for nodes, _ in rules)))).reshape(count, len(rules))
+    weights = np.array([np.prod(ws) for ws in product(*(w / w.sum() for _, w in rules))])
+    strong = [i for i, (nodes, _) in enumerate(rules) if len(nodes) == 2 * STRONG_NODES]
+    if len(strong) > 1 and len(seen) and np.linalg.norm(seen[0, strong]) > 0:
+        turn, _ = np.linalg.qr(np.column_stack([seen[0, strong], np.eye(len(strong))]))
+        grid[:, strong] = grid[:, strong] @ turn.T
+    keep = weights > SMALLEST_WEIGHT
+    return grid[keep], weights[keep] / weights[keep].sum()
+
+
+def grid_rules(
+    gaussian: Gaussian, loadings: Floats, deviations: Floats
+) -> list[tuple[Floats, Floats]]:
+    """Return nodes and weights along every conditioned direction, more where it is stronger."""
     spikes = len(gaussian.strengths)
     strength = np.sqrt(np.mean(loadings**2, axis=0) / np.mean(deviations**2))
     rules = []
@@ -37,20 +58,7 @@ def spike_quadrature(
             rules.append(half_range_rule(MEDIUM_NODES))
         else:
             rules.append(np.polynomial.hermite_e.hermegauss(3))
-    count = prod(len(nodes) for nodes, _ in rules)
-    if count > MOST_TYPES:
-        raise InvalidInput(
-            f"method='full_types': {spikes} spikes need {count:.3g} types, at most "
-            f"{MOST_TYPES} are computed; use method='single'"
-        )
-    grid = np.array(list(product(*(nodes for nodes, _ in rules)))).reshape(count, len(rules))
-    weights = np.array([np.prod(ws) for ws in product(*(w / w.sum() for _, w in rules))])
-    strong = [i for i, (nodes, _) in enumerate(rules) if len(nodes) == 2 * STRONG_NODES]
-    if len(strong) > 1 and len(seen) and np.linalg.norm(seen[0, strong]) > 0:
-        turn, _ = np.linalg.qr(np.column_stack([seen[0, strong], np.eye(len(strong))]))
-        grid[:, strong] = grid[:, strong] @ turn.T
-    keep = weights > SMALLEST_WEIGHT
-    return grid[keep], weights[keep] / weights[keep].sum()
+    return rules
 
 
 @functools.cache
