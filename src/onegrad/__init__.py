@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from onegrad.calculus.functions import register_function as register_function
+    from onegrad.calculus.losses import register_loss as register_loss
     from onegrad.calculus.rules import register_rule as register_rule
     from onegrad.data.index_teacher import SingleIndex as SingleIndex
     from onegrad.data.label_teacher import ClassLabels as ClassLabels
@@ -82,6 +83,7 @@ _HOMES = {
     "register_function": "calculus.functions",
     "register_model": "models.model",
     "register_rule": "calculus.rules",
+    "register_loss": "calculus.losses",
     "register_source": "data.source",
     "register_teacher": "data.teacher",
     "register_panel_kind": "figures.panel_kinds",

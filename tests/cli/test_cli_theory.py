@@ -45,7 +45,7 @@ def test_a_list_of_samples_gives_a_curve_and_says_what_stays_fixed():
         (["predict", *SMALL, "--learning-rate", "1e200", "--spread", "1"], 2, "must be finite"),
         (["predict", *SMALL, "--noise", "1e200"], 2, "must be finite"),
         (["predict", "--samples", "inf,100"], 2, "whole numbers"),
-        (["predict", *SMALL, "--method", "magic"], 2, "single or full_types"),
+        (["predict", *SMALL, "--method", "magic"], 2, "single or types or full_types"),
         (["predict", *SMALL, "--models", "conditional"], 2, "no theory of its own"),
         (["predict", "--dimension", "2", "--samples", "9", "--method", "full_types"], 2, "single"),
         (["predict", *SMALL, "--width", "60000"], 2, "memory="),

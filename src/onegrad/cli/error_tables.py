@@ -13,6 +13,8 @@ _TITLES = {
     "train_mse": "train MSE",
     "objective": "objective",
     "misclassification": "misclassified",
+    "test_loss": "test loss",
+    "train_loss": "train loss",
 }
 
 

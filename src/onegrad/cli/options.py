@@ -21,6 +21,7 @@ PROBLEM_FLAGS = {
     "--ridge": "readout.ridge",
     "--penalty": "readout.penalty",
     "--readout": "readout.batch",
+    "--loss": "readout.loss",
     "--test-samples": "test_samples",
     "--steps": "training.steps",
     "--step-samples": "training.samples",

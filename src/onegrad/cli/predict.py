@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     "--method",
     default="single",
     show_default=True,
-    help="single, or full_types for training errors at strong spikes or steps.",
+    help="single; types where samples differ in size; full_types for training errors at strong "
+    "spikes or steps.",
 )
 @draws_option
 @seed_option
@@ -61,33 +62,31 @@ def predict(
     from onegrad.verbs.prediction import predict as run
 
     check_method(method)
-    problem, counts = _problem_and_samples(problem_file, options, method)
+    problem, counts = _problem_and_samples(problem_file, options)
     if print_toml:
         print_problem(problem)
         return
     how: dict[str, Any] = {"models": models, "draws": draws, "seed": seed, "workers": workers}
+    how["method"] = method
     with WorkProgress("draws") as progress:
         how["progress"] = progress.update
         if counts is None:
-            errors = run(problem, method=method, **how)  # type: ignore[arg-type]
+            errors = run(problem, **how)
         else:
             errors = predict_curve(problem, samples=counts, **how)
     show(errors, print_table, as_json=as_json)
 
 
 def _problem_and_samples(
-    file: str | None, options: dict[str, Any], method: str
+    file: str | None, options: dict[str, Any]
 ) -> tuple[Problem, list[int] | None]:
     """Return the problem, and the numbers of samples where they are a list."""
     from onegrad.cli.building import build_problem
-    from onegrad.describe.exceptions import InvalidInput
 
     counts = listed_samples(options)
     if counts is not None and options["data"] is not None:
         options["samples"] = max(counts)  # real data must have rows for the default of 1000, else
     problem = build_problem(file, options)
-    if counts is not None and method != "single":
-        raise InvalidInput(f"method={method!r}: a curve needs method single; leave it out")
     if counts is not None and (options["width"] is None or options["step_samples"] is None):
         warnings.warn(
             f"samples is a list: width={problem.width} and training.samples="

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
+from onegrad.calculus.losses import get_loss
 from onegrad.data.index_teacher import SingleIndex
 from onegrad.data.label_teacher import ClassLabels as _ClassLabels  # noqa: F401 (registers)
 from onegrad.data.mixture_source import MixtureSource
@@ -107,6 +108,7 @@ class Problem(Document):
         self._check_sizes()
         self._check_step_size()
         self.teacher.check(self.data, self.dimension)
+        self._check_loss()
         if self.width < 1:
             raise ValueError(
                 f"network.width_ratio={self.network.width_ratio}: gives no neuron with "
@@ -130,6 +132,16 @@ class Problem(Document):
         if self.readout.batch == "fresh":
             sizes["readout.samples"] = self.samples
         self.data.check_sizes({**sizes, "test_samples": self.samples_in_test})
+
+    def _check_loss(self) -> None:
+        """Raise ValueError where a loss for signs meets labels that are none."""
+        loss = get_loss(self.readout.loss)
+        altered = self.noisy or self.training.subtract != "none"
+        if loss.needs_signs and (altered or not self.binary):
+            raise ValueError(
+                f"readout.loss={loss.name!r}: needs labels of +1 and -1 without noise or "
+                "subtraction; use --task classification, or another loss"
+            )
 
     def _check_step_size(self) -> None:
         """Raise ValueError where the spread is missing or exponents do not fit the steps."""
@@ -211,6 +223,12 @@ class Problem(Document):
     def binary(self) -> bool:
         """Whether labels are ±1, so that a misclassification rate is defined."""
         return self.teacher.is_binary(self.data)
+
+    @property
+    def noisy(self) -> bool:
+        """Whether labels have noise."""
+        noise: float = getattr(self.teacher, "noise", 0.0)
+        return noise > 0
 
     @cached_property
     def for_training(self) -> Problem:

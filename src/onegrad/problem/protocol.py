@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import AfterValidator, Field, PlainValidator, Strict, model_validator
 
+from onegrad.calculus.losses import loss_name
 from onegrad.calculus.rules import rule_name
 from onegrad.describe.checks import real_numbers
 from onegrad.describe.fields import NUMPY, Count, Positive
@@ -17,6 +18,7 @@ LARGEST_BATCH = 10**9
 DEFAULT_RIDGE, DEFAULT_SAMPLES = 1e-4, 1000
 
 RuleName = Annotated[str, AfterValidator(rule_name)]
+LossName = Annotated[str, AfterValidator(lambda text: loss_name(text, field="loss"))]
 Momentum = Annotated[float, Strict(), Field(ge=0, lt=1, allow_inf_nan=False), NUMPY]
 
 
@@ -81,7 +83,7 @@ Ridge = Annotated[
 
 
 class Readout(Value):
-    """The second layer by ridge regression on m samples: (1/2m) Σ(y − ŷ)² + (λ/2)‖w‖².
+    """The second layer on m samples: (1/m) Σℓ(y, ŷ) + (λ/2)‖w‖², ℓ = ½(y − ŷ)² for `square`.
 
     `batch`: "fresh" samples, the same ones after every step, or the "same" as the last step's.
     """
@@ -100,6 +102,10 @@ class Readout(Value):
     )
     batch: Literal["fresh", "same"] = Field(
         default="fresh", description="Fresh samples, or the same as the last step's."
+    )
+    loss: LossName = Field(
+        default="square",
+        description="Loss: square, logistic, squared_hinge, hinge, huber:DELTA or your own.",
     )
 
     @model_validator(mode="before")

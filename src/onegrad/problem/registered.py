@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from onegrad.calculus import functions
+from onegrad.calculus.losses import loss_mark
 from onegrad.calculus.rules import rule_mark
 from onegrad.data.source import SOURCES
 from onegrad.data.teacher import TEACHERS
@@ -16,4 +17,5 @@ def registered_marks(problem: Problem) -> dict[str, str]:
     marks |= {f"data {problem.data.kind}": SOURCES.registry.mark(problem.data.kind)}
     marks |= {f"teacher {problem.teacher.kind}": TEACHERS.registry.mark(problem.teacher.kind)}
     marks |= {f"rule {problem.training.rule}": rule_mark(problem.training.rule)}
+    marks |= {f"loss {problem.readout.loss}": loss_mark(problem.readout.loss)}
     return {name: mark for name, mark in marks.items() if mark is not None}

@@ -24,7 +24,7 @@ from onegrad.models.resolve import resolve_models
 from onegrad.problem.problem import Problem
 from onegrad.verbs.cost import check_mixture_memory
 from onegrad.verbs.predicted_draw import Method
-from onegrad.verbs.prediction import require_fresh_readout
+from onegrad.verbs.prediction import require_theory
 
 Verb = Literal["simulate", "predict"]
 RIDGE = "readout.ridge"
@@ -181,7 +181,7 @@ class Sweep(Document):
             }
             settings.append(self._setting(base, coordinates))
         if "predict" in self.verbs and not any(s.problem.has_theory for s in settings):
-            require_fresh_readout(settings[0].problem)
+            require_theory(settings[0].problem, self.method)
         return settings
 
     def _setting(self, base: Problem, coordinates: dict[str, Any]) -> Setting:
@@ -189,6 +189,8 @@ class Sweep(Document):
             problem = base.replace(coordinates) if coordinates else base
             check_mixture_memory(problem)
             if "predict" in self.verbs:
+                if problem.has_theory:
+                    require_theory(problem, self.method)
                 problem.data.check_fit()
             models = resolve_models(problem, self.models, seed=self.seed)
         except InvalidInput as error:

@@ -15,7 +15,10 @@ from onegrad.diagnostics.records import StepsResult
 from onegrad.models.model import Model
 from onegrad.problem.problem import Problem
 
-METRICS = ("test_mse", "train_mse", "objective", "squared_weight_norm", "misclassification")
+METRICS = (
+    *("test_mse", "train_mse", "objective", "squared_weight_norm", "misclassification"),
+    *("test_loss", "train_loss", "train_misclassification"),
+)
 
 
 @dataclass(frozen=True)

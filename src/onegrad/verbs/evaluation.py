@@ -5,24 +5,32 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import ndtr
 
+from onegrad.calculus.loss_expectations import output_rule
+from onegrad.calculus.losses import NamedLoss, get_loss
 from onegrad.describe.arrays import Floats
 from onegrad.models.feature_map import FeatureMap, Points
 from onegrad.moments.exact_errors import exact_test_mse
+from onegrad.training.convex_readout import ConvexReadout
 from onegrad.training.instance import Instance
 from onegrad.training.readout import FittedReadout
 from onegrad.verbs.step_axis import Metrics
+
+AnyReadout = FittedReadout | ConvexReadout
 
 
 def measure_errors(
     instance: Instance,
     first_layer: Floats,
     maps: dict[str, FeatureMap],
-    fits: dict[str, FittedReadout],
+    fits: dict[str, AnyReadout],
 ) -> dict[str, Metrics]:
-    """Return test_mse by the problem's rule, and for ±1 labels the sampled misclassification."""
+    """Return test_mse by the problem's rule, and what only sampled points tell.
+
+    That is the misclassification of ±1 labels, and the test loss where it is not the square.
+    """
     problem = instance.problem
     results: dict[str, Metrics] = {key: {} for key in maps}
-    if problem.test == "sampled" or problem.binary:
+    if problem.test == "sampled" or problem.binary or problem.readout.loss != "square":
         results = sampled_errors(instance, first_layer, maps, fits)
     if problem.test == "exact":
         exact = exact_test_mse(
@@ -40,13 +48,15 @@ def sampled_errors(
     instance: Instance,
     first_layer: Floats,
     maps: dict[str, FeatureMap],
-    fits: dict[str, FittedReadout],
+    fits: dict[str, AnyReadout],
 ) -> dict[str, Metrics]:
     """Return test errors over fresh points, in blocks of bounded memory; noise is integrated out.
 
     One product of inputs and first layer serves all models.
     """
+    loss = get_loss(instance.problem.readout.loss)
     names = ["test_mse", *(["misclassification"] if instance.problem.binary else [])]
+    names += ["test_loss"] if loss.name != "square" else []
     sums = {key: {name: np.zeros(len(fits[key].ridge)) for name in names} for key in maps}
     for batch in instance.test_blocks():
         component, _ = next(batch.components())
@@ -57,6 +67,8 @@ def sampled_errors(
             mean, variance = feature_map.predictions(points, fits[key].weights)
             error = batch.labels[:, None] - mean
             sums[key]["test_mse"] += np.sum(error**2 + variance, axis=0)
+            if loss.name != "square":
+                sums[key]["test_loss"] += _total_loss(loss, batch.labels, mean, variance)
             if instance.problem.binary:
                 # Against the class itself, not against its noisy label.
                 sign = instance.population.labels[component] or 0.0
@@ -64,6 +76,19 @@ def sampled_errors(
                 sums[key]["misclassification"] += _misclassified(margin, variance)
     size = instance.problem.samples_in_test
     return {key: {name: s / size for name, s in named.items()} for key, named in sums.items()}
+
+
+def _total_loss(loss: NamedLoss, labels: Floats, mean: Floats, variance: Floats) -> Floats:
+    """Return Σ E ℓ(y, mean + noise) over rows, noise of this variance."""
+    y = np.broadcast_to(labels[:, None], mean.shape)
+    if not np.any(variance > 0):
+        return np.sum(loss.value(y, mean), axis=0)
+    flat = y.ravel(), mean.ravel()
+    outputs, weights = output_rule(
+        loss, *flat, variance=variance.ravel(), gamma=np.zeros(mean.size)
+    )
+    expected = np.sum(weights * loss.value(flat[0][:, None], outputs), axis=1)
+    return np.sum(expected.reshape(mean.shape), axis=0)
 
 
 def _misclassified(margin: Floats, variance: Floats) -> Floats:

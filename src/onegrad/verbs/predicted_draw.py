@@ -6,8 +6,8 @@ here imports the readout.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal, get_args
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -18,17 +18,20 @@ from onegrad.models.model import Model
 from onegrad.moments.dense import population_moments
 from onegrad.problem.problem import Problem
 from onegrad.problem.protocol import Readout
+from onegrad.theory.errors_by_types import TypeErrors, errors_by_types
 from onegrad.theory.full_types import all_types, full_types_errors
 from onegrad.theory.reduced_moments import ReducedMoments, Tridiagonal
 from onegrad.theory.ridge import RidgeErrors, ridge_errors, side_by_side
 from onegrad.theory.structured import STRUCTURED_FROM, structured_moments
+from onegrad.theory.type_algebra import ReducedTypes
+from onegrad.theory.type_moments import type_moments
 from onegrad.training.instance import Instance, draw
 from onegrad.training.layers import Layers
 from onegrad.training.reuse import Shared
 from onegrad.training.run import Run
 from onegrad.verbs.step_axis import Metrics, endless, stack_steps
 
-Method = Literal["single", "full_types"]
+Method = Literal["single", "types", "full_types"]
 METHODS: tuple[Method, ...] = get_args(Method)
 
 
@@ -46,11 +49,14 @@ def predict_draw(
     counts = (problem.samples,) if samples is None else samples
     run = _kept_run(problem, models, method, seed=seed, trial=trial, shared=shared)
     by_step = []
+    errors: Mapping[str, RidgeErrors | TypeErrors]
     # Overflow is not hidden: every result is checked for it.
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         for step in problem.recorded_steps:
             if method == "single":
                 errors = run.by_one_type(step, counts, np.array(problem.ridges))
+            elif method == "types":
+                errors = run.by_types(step, counts, problem)
             else:
                 errors = run.by_full_types(step, problem)
             by_step.append({key: _metrics(error, samples) for key, error in errors.items()})
@@ -60,7 +66,7 @@ def predict_draw(
     return {model.name: results[model.key] for model in models}
 
 
-def _metrics(errors: RidgeErrors, samples: tuple[int, ...] | None) -> Metrics:
+def _metrics(errors: RidgeErrors | TypeErrors, samples: tuple[int, ...] | None) -> Metrics:
     return {name: v[0] if samples is None else v for name, v in errors.metrics().items()}
 
 
@@ -102,6 +108,7 @@ class _PredictedRun:
     def __init__(self, run: Run, models: Sequence[Model]) -> None:
         self._run, self._models = run, models
         self._moments: dict[int, dict[str, ReducedMoments]] = {}
+        self._types: dict[int, dict[str, ReducedTypes]] = {}
         self._first: dict[int, Floats] = {}  # after each step, where moments are not what stays
 
     def by_one_type(
@@ -114,6 +121,22 @@ class _PredictedRun:
             key: ridge_errors(reduced, samples=np.array(samples), ridge=ridges)
             for key, reduced in self._moments[step].items()
         }
+
+    def by_types(
+        self, step: int, samples: tuple[int, ...], problem: Problem
+    ) -> dict[str, TypeErrors]:
+        """Return the errors by types that share their covariance, samples × penalties."""
+        if step not in self._types:
+            instance, layers, trained = self._drawn(step)
+            mixture, teacher, reduced = instance.mixture, instance.teacher, {}
+            for key, model in {model.key: model for model in self._models}.items():
+                matrix, feature_map = _read_by(model, instance, layers, trained)
+                moments = type_moments(mixture, teacher, feature_map, matrix, initial=layers.first)
+                exact = instance.population.counts == "exact"
+                reduced[key] = ReducedTypes(moments, exact_counts=exact)
+            self._types[step] = reduced
+        how: Any = {"samples": samples, "ridges": problem.ridges, "loss": problem.readout.loss}
+        return {key: errors_by_types(types, **how) for key, types in self._types[step].items()}
 
     def by_full_types(self, step: int, problem: Problem) -> dict[str, RidgeErrors]:
         """Return the errors by types, each with its own covariance, 1 × penalties."""

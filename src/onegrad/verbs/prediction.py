@@ -35,6 +35,8 @@ def predict(
 
     One value per draw of F, w and the steps' batches: draw t has the F̂ of trial t of `simulate`
     with the same seed. The standard errors are over draws. "single" treats all samples alike;
+    "types" keeps a mean for every component and place along strong directions, and one covariance
+    up to a factor: it holds where samples differ in size, and costs about twice as much.
     "full_types" integrates over component and spike coordinates, which matters for training
     errors at strong spikes or steps.
     """
@@ -49,6 +51,7 @@ def predict_curve(
     samples: Sequence[int],
     ridge: Sequence[float] | None = None,
     models: Sequence[str] | str = ("network", "hermite"),
+    method: Method = "single",
     draws: int = DEFAULT_DRAWS,
     seed: int = 0,
     workers: int = 1,
@@ -56,10 +59,13 @@ def predict_curve(
 ) -> Errors:
     """Return the predicted errors for every number of samples and every penalty.
 
-    One reduction per draw and model serves all points. Width and step samples are those of
-    `problem` and stay fixed along the curve.
+    One reduction per draw and model serves all points, by method "single" or "types". Width and
+    step samples are those of `problem` and stay fixed along the curve.
     """
     require_problem(problem)
+    check_method(method)
+    if method == "full_types":
+        raise InvalidInput(f"method={method!r}: has no curves; use 'single' or 'types'")
     if not np.ndim(samples) or not len(samples):
         raise InvalidInput(f"samples={shown(samples)}: must be a list of numbers; add one")
     counts = tuple(whole_number("samples", m, least=1) for m in samples)
@@ -69,7 +75,7 @@ def predict_curve(
     if ridge is not None:
         fixed = fixed.replace(readout__ridge=tuple(positive_numbers("ridge", ridge)))
     where = {"draws": draws, "seed": seed, "workers": workers}
-    return _predicted(fixed, models, counts, method="single", progress=progress, **where)
+    return _predicted(fixed, models, counts, method=method, progress=progress, **where)
 
 
 def check_method(method: object) -> None:
@@ -89,7 +95,7 @@ def _predicted(
     workers: int,
     progress: Progress | None,
 ) -> Errors:
-    instance = checked_start(problem, draws=draws, seed=seed, workers=workers)
+    instance = checked_start(problem, draws=draws, seed=seed, workers=workers, method=method)
     models = models_of(instance, names)
     for model in models:
         if model.no_theory is not None:
@@ -105,13 +111,15 @@ def _predicted(
     return collect(problem, models, rows, seed=seed, samples=samples, predicted=True)
 
 
-def checked_start(problem: Problem, *, draws: int, seed: int, workers: int) -> Instance:
+def checked_start(
+    problem: Problem, *, draws: int, seed: int, workers: int, method: Method = "single"
+) -> Instance:
     """Return the instance of the first draw; raise InvalidInput where no prediction can start."""
     require_problem(problem)
     whole_number("draws", draws, least=1)
     whole_number("seed", seed, least=0)
     whole_number("workers", workers, least=1)
-    require_fresh_readout(problem)
+    require_theory(problem, method)
     problem.data.check_fit()
     check_mixture_memory(problem)
     check_memory(problem, [], workers=workers, theory=True)
@@ -126,12 +134,22 @@ def checked_start(problem: Problem, *, draws: int, seed: int, workers: int) -> I
     return instance
 
 
-def require_fresh_readout(problem: Problem) -> None:
-    """Raise InvalidInput where the readout's samples trained the first layer too."""
+def require_theory(problem: Problem, method: Method) -> None:
+    """Raise InvalidInput where this method does not know the problem's readout."""
     if not problem.has_theory:
         raise InvalidInput(
             "readout.batch='same': theory needs samples that the first layer has not seen; use "
             "'fresh', or simulate"
+        )
+    loss = problem.readout.loss
+    if loss != "square" and method != "types":
+        raise InvalidInput(
+            f"method={method!r}: knows the square loss, not {loss!r}; use method='types'"
+        )
+    if loss != "square" and (not problem.binary or problem.noisy):
+        raise InvalidInput(
+            f"readout.loss={loss!r}: theory knows labels by component, +1 and -1 without noise; "
+            "simulate it"
         )
 
 

@@ -15,13 +15,14 @@ from onegrad.models.model import Model
 from onegrad.models.network import NETWORK
 from onegrad.problem.problem import Problem
 from onegrad.training.batches import HELD_BYTES, Batch, BatchDraw
+from onegrad.training.convex_readout import fit_convex
 from onegrad.training.instance import Instance, draw
-from onegrad.training.readout import FittedReadout, fit_readout
+from onegrad.training.readout import fit_readout
 from onegrad.training.reuse import Shared
 from onegrad.training.run import Run, StepTaken
 from onegrad.training.streamed_readout import FeatureSums, fit_from_sums
 from onegrad.training.streams import Stream
-from onegrad.verbs.evaluation import measure_errors
+from onegrad.verbs.evaluation import AnyReadout, measure_errors
 from onegrad.verbs.step_axis import Metrics, endless, stack_steps
 
 
@@ -116,11 +117,7 @@ class TrialRun:
         errors = measure_errors(instance, matrix, maps, fits)
         for key, model in models.items():
             fit = fits[key]
-            errors[key] |= {
-                "train_mse": fit.train_mse,
-                "objective": fit.objective,
-                "squared_weight_norm": fit.squared_norm,
-            }
+            errors[key] |= fit.metrics(signs=instance.problem.binary)
             require_finite(model.name, errors[key])
         return errors
 
@@ -145,7 +142,7 @@ def fit_models(
     step: int = 1,
     shared: Shared | None = None,
     watch: FeatureWatch | None = None,
-) -> dict[str, FittedReadout]:
+) -> dict[str, AnyReadout]:
     """Return every model's readout from one product of inputs and first layer.
 
     A batch whose features are too many to hold is drawn in blocks, and Gram matrices are summed.
@@ -153,14 +150,15 @@ def fit_models(
     """
     drawn = instance.readout_draw(step)
     noise = {key: _noise(instance, key, shared) for key in maps}
-    if not drawn.held or 8.0 * drawn.size * len(first_layer) > HELD_BYTES:
+    streamed = not drawn.held or 8.0 * drawn.size * len(first_layer) > HELD_BYTES
+    if streamed and instance.problem.readout.loss == "square":
         return _streamed_fits(instance, drawn, first_layer, maps, noise, watch)
     batch = _held_batch(instance, drawn, step, shared)
     preactivations = batch.inputs @ first_layer.T
     fits = {}
     for key, feature_map in maps.items():
         phi = features(feature_map, batch, preactivations, noise[key])
-        fits[key] = fit_readout(phi, batch.labels, ridge=instance.problem.ridges)
+        fits[key] = _fitted(instance.problem, phi, batch.labels)
         if watch is not None and key == NETWORK.key:
             sums = FeatureSums.empty(len(first_layer))
             sums.add(phi, batch.labels)
@@ -168,6 +166,13 @@ def fit_models(
             watch.sums = sums
         del phi  # before the next model's are made
     return fits
+
+
+def _fitted(problem: Problem, phi: Floats, labels: Floats) -> AnyReadout:
+    """Return the readout by the problem's loss."""
+    if problem.readout.loss == "square":
+        return fit_readout(phi, labels, ridge=problem.ridges)
+    return fit_convex(phi, labels, loss=problem.readout.loss, ridge=problem.ridges)
 
 
 def _held_batch(instance: Instance, drawn: BatchDraw, step: int, shared: Shared | None) -> Batch:
@@ -193,7 +198,7 @@ def _streamed_fits(
     maps: dict[str, FeatureMap],
     noise: dict[str, Normals],
     watch: FeatureWatch | None,
-) -> dict[str, FittedReadout]:
+) -> dict[str, AnyReadout]:
     """Return every model's readout from sums over blocks of a batch that is not held."""
     sums = {key: FeatureSums.empty(len(first_layer)) for key in maps}
     # One component at a time, as noise of a model that tells them apart is drawn for a held batch.
