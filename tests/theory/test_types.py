@@ -126,7 +126,8 @@ def test_types_hold_where_components_differ_in_size_and_one_type_does_not():
     errors = simulate(UNEQUAL, "network", trials=12)
     mean, stderr = errors.estimate().mean[0, 0], errors.estimate().stderr[0, 0]
     types = predict(UNEQUAL, "network", method="types", draws=4).estimate().mean[0, 0]
-    single = predict(UNEQUAL, "network", method="single", draws=4).estimate().mean[0, 0]
+    with pytest.warns(UserWarning, match="use method='types'"):
+        single = predict(UNEQUAL, "network", method="single", draws=4).estimate().mean[0, 0]
     assert abs(types - mean) < 4 * stderr
     assert abs(single - mean) > 8 * stderr  # the control
 

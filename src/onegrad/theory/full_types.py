@@ -85,7 +85,9 @@ def component_types(
         )
     variances = np.sum(basis * gaussian.covariance_times(basis), axis=0)
     seen = teacher.directions.T @ (basis * np.sqrt(variances))  # what the label reads, 0 or 1 row
-    grid, weights = spike_quadrature(gaussian, projected * np.sqrt(variances), deviations, seen)
+    power = teacher.projected_variance(gaussian)
+    loadings = projected * np.sqrt(variances)
+    grid, weights = spike_quadrature(gaussian, loadings, deviations, seen, power=power)
     mean = np.zeros(len(basis)) if gaussian.mean is None else gaussian.mean
     coordinates = basis.T @ mean + grid * np.sqrt(variances)
     means = coordinates @ projected.T + off @ mean
@@ -97,9 +99,9 @@ def component_types(
     kept = a[: DEGREE + 1]
     rest = np.maximum(moment - np.sum(kept**2, axis=0), 0.0) + feature_map.noise_variance
     rows = off * (np.sqrt(gaussian.level) / deviations)[:, None]
-    label, mean_label, power = _labels(gaussian, teacher, a, coordinates, basis, off, deviations)
-    _warn_if_coarse(index, weights, power, teacher.second_moment(gaussian))
-    return Types(gaussian.weight * weights, kept, rest, rows, basis, label, mean_label, power)
+    label = _labels(gaussian, teacher, a, coordinates, basis, off, deviations)
+    _warn_if_coarse(index, weights, label[2], teacher.second_moment(gaussian))
+    return Types(gaussian.weight * weights, kept, rest, rows, basis, *label)
 
 
 def _conditioned(

@@ -16,17 +16,20 @@ from onegrad.describe.exceptions import InvalidInput
 SMALLEST_WEIGHT = 1e-7
 MOST_TYPES = 4000
 STRONG_NODES, MEDIUM_NODES = 11, 5  # on each side of 0
+READ = 0.02  # share of what the label reads, from which its link needs more nodes
 
 
 def spike_quadrature(
-    gaussian: Gaussian, loadings: Floats, deviations: Floats, seen: Floats
+    gaussian: Gaussian, loadings: Floats, deviations: Floats, seen: Floats, *, power: float
 ) -> tuple[Floats, Floats]:
     """Return standardised grid points (T × d) and weights; more nodes where spikes are stronger.
 
+    `seen` is what the label reads of every coordinate, `power` the variance of all that it reads.
     The strong coordinates are turned so that the label reads one of them alone: a kink of the link
     then lies where the rule expects it.
     """
-    rules = grid_rules(gaussian, loadings, deviations)
+    shares = seen[0] ** 2 / power if len(seen) and power > 0 else np.zeros(loadings.shape[1])
+    rules = grid_rules(gaussian, loadings, deviations, shares)
     count = prod(len(nodes) for nodes, _ in rules)
     if count > MOST_TYPES:
         raise InvalidInput(
@@ -44,9 +47,12 @@ def spike_quadrature(
 
 
 def grid_rules(
-    gaussian: Gaussian, loadings: Floats, deviations: Floats
+    gaussian: Gaussian, loadings: Floats, deviations: Floats, shares: Floats
 ) -> list[tuple[Floats, Floats]]:
-    """Return nodes and weights along every conditioned direction, more where it is stronger."""
+    """Return nodes and weights along every conditioned direction, more where it is stronger.
+
+    `shares` are those of the label's projection: a link is not read off three nodes.
+    """
     spikes = len(gaussian.strengths)
     strength = np.sqrt(np.mean(loadings**2, axis=0) / np.mean(deviations**2))
     rules = []
@@ -54,7 +60,7 @@ def grid_rules(
         ratio = gaussian.strengths[i] / gaussian.level if i < spikes else 0.0
         if ratio >= 10:
             rules.append(half_range_rule(STRONG_NODES))
-        elif ratio >= 2 or strength[i] > 0.5:
+        elif ratio >= 2 or strength[i] > 0.5 or shares[i] > READ:
             rules.append(half_range_rule(MEDIUM_NODES))
         else:
             rules.append(np.polynomial.hermite_e.hermegauss(3))

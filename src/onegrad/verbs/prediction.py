@@ -19,6 +19,8 @@ from onegrad.verbs.errors import Errors, collect
 from onegrad.verbs.predicted_draw import METHODS, Method, predict_draw
 
 DEFAULT_DRAWS = 4
+# Components of some weight whose E‖x‖² differs by more need types.
+SMALLEST_SHARE, LARGEST_RATIO = 0.02, 1.5
 
 
 def predict(
@@ -101,6 +103,8 @@ def _predicted(
         if model.no_theory is not None:
             raise InvalidInput(f"models={model.name!r}: {model.no_theory}")
     _warn_of_what_is_not_covered(instance, models)
+    if method == "single":
+        _warn_of_sizes(instance)
     common = {"problem": problem, "models": models, "samples": samples, "method": method}
     jobs = [{**common, "seed": seed, "trial": t} for t in range(draws)]
     rows = []
@@ -150,6 +154,23 @@ def require_theory(problem: Problem, method: Method) -> None:
         raise InvalidInput(
             f"readout.loss={loss!r}: theory knows labels by component, +1 and -1 without noise; "
             "simulate it"
+        )
+
+
+def _warn_of_sizes(instance: Instance) -> None:
+    """Warn where components differ so much in size that one type does not stand for all."""
+    sizes = [
+        g.level * len(g.directions)
+        + float(np.sum(g.strengths))
+        + (0.0 if g.mean is None else float(g.mean @ g.mean))
+        for g in instance.mixture.components
+        if g.weight > SMALLEST_SHARE
+    ]
+    if sizes and max(sizes) > LARGEST_RATIO * min(sizes):
+        warnings.warn(
+            f"method='single': E‖x‖² of components differs {max(sizes) / min(sizes):.1f} times, "
+            "where it can be off by half; use method='types'",
+            stacklevel=4,
         )
 
 
