@@ -17,6 +17,7 @@ import pytest
 
 from onegrad import Component, MixtureSource, Problem
 from onegrad.cli.main import run_command
+from onegrad.training.run import Run
 
 
 def small(**changes):
@@ -110,3 +111,17 @@ def unarranged():
 
     with unarranged_pictures():
         yield
+
+
+@pytest.fixture
+def advances(monkeypatch):
+    """Return the numbers of the steps that are taken, as they are."""
+    seen, advance = [], Run.advance
+
+    def counted(self):
+        taken = advance(self)
+        seen.append(taken.number)
+        return taken
+
+    monkeypatch.setattr(Run, "advance", counted)
+    return seen

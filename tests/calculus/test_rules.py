@@ -15,7 +15,6 @@ from onegrad.calculus.rules import (
     register_rule,
     rule_mark,
     rule_name,
-    rule_names,
     with_momentum,
 )
 from onegrad.calculus.update_directions import Whitened
@@ -283,7 +282,7 @@ def test_a_class_of_one_s_own_is_a_rule_with_an_argument(own_rules):
     assert get_rule("centred").rule.amount == 1
     assert get_rule("centred").stages(6, 9, 40)[0].amount == 360
     assert rule_mark("centred:0.5") == rule_mark("centred") is not None
-    assert rule_names()[-2:] == ["centred", "centred:AMOUNT"]
+    assert RULES.forms()[-2:] == ["centred", "centred:AMOUNT"]
     with pytest.raises(
         InvalidInput, match=r"^training.rule='centred:a': could not .*; write centr"
     ):

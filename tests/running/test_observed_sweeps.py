@@ -9,7 +9,6 @@ from conftest import onegrad_here, small_steps
 from onegrad import InvalidInput, Results, Sweep, predict, run_sweep, simulate, take_steps
 from onegrad.running.plan import plan_sweep
 from onegrad.running.store import checksum, decode
-from onegrad.training.run import Run
 
 FRESH = {"samples": 60, "ridge": 1e-2}
 
@@ -17,20 +16,6 @@ FRESH = {"samples": 60, "ridge": 1e-2}
 def sweep(**fields):
     """Return a sweep of two trials of three steps, with these fields."""
     return Sweep(**{"problem": small_steps(), "models": ("network",), "trials": 2, **fields})
-
-
-@pytest.fixture
-def advances(monkeypatch):
-    """Return the numbers of the steps that are taken, as they are."""
-    seen, advance = [], Run.advance
-
-    def counted(self):
-        taken = advance(self)
-        seen.append(taken.number)
-        return taken
-
-    monkeypatch.setattr(Run, "advance", counted)
-    return seen
 
 
 def test_a_sweep_over_steps_gives_the_rows_of_separate_runs_for_one_run(tmp_path, advances):

@@ -14,6 +14,7 @@ from onegrad.describe.exceptions import NotConverged
 from onegrad.training import convex_newton, convex_readout
 from onegrad.training.convex_readout import fit_convex
 from onegrad.training.readout import fit_readout
+from own_losses import Exponential, PlainLogistic, Quantile
 
 SHAPES = [(60, 20), (40, 40), (30, 70)]  # k < m, k = m, k > m
 shapes = pytest.mark.parametrize("shape", SHAPES, ids=["narrow", "square", "wide"])
@@ -129,50 +130,10 @@ def test_the_huber_loss_is_that_of_scikit_learn_at_its_own_scale(ridge):
     assert theirs * (1 - 1e-6) <= found.objective[0] <= theirs
 
 
-class Quantile:
-    """The pinball loss of the median: |y − u|/2."""
-
-    smooth = False
-    scale = np.inf
-
-    def value(self, y, u):
-        return 0.5 * np.abs(y - u)
-
-    def derivative(self, y, u):
-        return np.where(u < y, -0.5, 0.5)
-
-    def corners(self, y):
-        return [y]
-
-
-class PlainLogistic:
-    """The logistic loss by ℓ and ℓ' alone."""
-
-    needs_signs = True
-
-    def value(self, y, u):
-        return np.logaddexp(0, -y * u)
-
-    def derivative(self, y, u):
-        return -y / (1 + np.exp(np.minimum(y * u, 700.0)))
-
-
-class Exponential:
-    """e^{−yu}, which overflows."""
-
-    needs_signs = True
-
-    def value(self, y, u):
-        return np.exp(-y * u)
-
-    def derivative(self, y, u):
-        return -y * np.exp(-y * u)
-
-
 @pytest.fixture
 def own_losses(monkeypatch):
     monkeypatch.setattr(LOSSES, "entries", dict(LOSSES.entries))
-    register_loss("quantile", Quantile)
+    register_loss("quantile", Quantile, argument="LEVEL")
     register_loss("plain_logistic", PlainLogistic)
     register_loss("exponential", Exponential)
 
@@ -199,7 +160,7 @@ def test_a_jumping_loss_of_one_s_own_tends_to_the_linear_program(own_losses):
     features, labels = batch((40, 8))
     labels = labels + np.random.default_rng(4).standard_normal(40)
     phi = features / np.sqrt(8)
-    found = fit_convex(features, labels, loss="quantile", ridge=1e-6)
+    found = fit_convex(features, labels, loss="quantile:0.5", ridge=1e-6)
     # min Σ s with −s ≤ y − φw ≤ s
     cost = np.concatenate([np.zeros(8), np.ones(40)])
     above = np.hstack([phi, -np.eye(40)])

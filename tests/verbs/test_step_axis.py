@@ -9,7 +9,6 @@ from conftest import small, small_steps
 from onegrad import EmpiricalData, Problem, predict, predict_curve, simulate
 from onegrad.models.resolve import resolve_models
 from onegrad.training.reuse import Shared
-from onegrad.training.run import Run
 from onegrad.verbs.predicted_draw import predict_draw
 from onegrad.verbs.trial import run_trial
 
@@ -20,20 +19,6 @@ quiet = pytest.mark.filterwarnings("ignore:.*the Hermite theorem")
 def three_steps(**changes):
     """Return a problem of three steps that theory covers."""
     return small_steps(readout=FRESH, test="exact", **changes)
-
-
-@pytest.fixture
-def advances(monkeypatch):
-    """Return the numbers of the steps that are taken, as they are."""
-    seen, advance = [], Run.advance
-
-    def counted(self):
-        taken = advance(self)
-        seen.append(taken.number)
-        return taken
-
-    monkeypatch.setattr(Run, "advance", counted)
-    return seen
 
 
 @pytest.mark.parametrize("verb", [simulate, predict])

@@ -6,7 +6,7 @@ adds one of your own, of which only ℓ and ℓ' are needed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -21,14 +21,14 @@ from onegrad.calculus.convex_losses import (
     SquareLoss,
 )
 from onegrad.calculus.proximal import solve_prox
-from onegrad.calculus.update_directions import number_text
 from onegrad.describe.arrays import Floats
 from onegrad.describe.checks import shown
 from onegrad.describe.exceptions import InvalidInput
-from onegrad.describe.registry import Registry, mark_of_source
+from onegrad.describe.families import Families, NamedFamily, spelled_number
+from onegrad.describe.registry import mark_of_source
 
 FIELD = "readout.loss"  # what error messages call the field that names a loss
-DELTA = "1"  # of `huber` alone
+DELTA = 1.0  # of `huber` alone
 Truths = NDArray[np.bool_]
 
 ROUNDING = 1e-14  # of 1 + |u|
@@ -176,50 +176,19 @@ def _floats(*values: Any) -> tuple[Floats, ...]:
     return tuple(np.asarray(value, dtype=np.float64) for value in values)
 
 
-def _as_written(argument: str | None) -> str | None:
-    return argument
-
-
-def _delta_text(argument: str | None) -> str:
-    """Return the text of a Δ that is a number above 0."""
-    try:
-        delta = float(DELTA if argument is None else argument)
-    except ValueError:
-        delta = np.nan
-    if not (np.isfinite(delta) and delta > 0):
-        raise ValueError("DELTA must be a finite number greater than 0")
-    return number_text(delta)
-
-
 def _huber(delta: str) -> HuberLoss:
     return HuberLoss(float(delta))
 
 
-@dataclass(frozen=True)
-class LossFamily:
-    """Losses of one name: `make` is given the text after the colon, nothing where there is none.
-
-    `argument` is the word for it in lists of names, None where there is nothing to give; `spell`
-    returns the one text of equal arguments, with the default written out.
-    """
-
-    make: Callable[..., Loss]
-    argument: str | None = None
-    spell: Callable[[str | None], str | None] = _as_written
-
-    def names(self, name: str) -> list[str]:
-        """Return how losses of this family are asked for."""
-        return [name] if self.argument is None else [name, f"{name}:{self.argument}"]
-
-
-LOSSES: Registry[LossFamily] = Registry(
+LOSSES: Families[Loss] = Families(
     "losses",
+    "loss",
     {
-        "square": LossFamily(SquareLoss),
-        "logistic": LossFamily(LogisticLoss),
-        "squared_hinge": LossFamily(SquaredHingeLoss),
-        "hinge": LossFamily(HingeLoss),
-        "huber": LossFamily(_huber, "DELTA", _delta_text),
+        "square": NamedFamily(SquareLoss),
+        "logistic": NamedFamily(LogisticLoss),
+        "squared_hinge": NamedFamily(SquaredHingeLoss),
+        "hinge": NamedFamily(HingeLoss),
+        "huber": NamedFamily(_huber, "DELTA", spelled_number("DELTA", DELTA)),
     },
     home=__name__,
 )
@@ -227,18 +196,7 @@ LOSSES: Registry[LossFamily] = Registry(
 
 def get_loss(text: str, *, field: str = FIELD) -> NamedLoss:
     """Return the loss of a text, `name` or `name:argument`; `field` is what an error calls it."""
-    name, argument = _split(text, field)
-    family = LOSSES[name]
-    try:
-        spelled = family.spell(argument)
-        loss = family.make() if spelled is None else family.make(spelled)
-    except InvalidInput:
-        raise
-    except (TypeError, ValueError) as error:
-        reason = " ".join(str(error).split())
-        remedy = f"write {' or '.join(family.names(name))}"
-        raise InvalidInput(f"{field}={text!r}: {reason}; {remedy}") from error
-    return NamedLoss(name if spelled is None else f"{name}:{spelled}", loss)
+    return NamedLoss(*LOSSES.made(text, field=field))
 
 
 def loss_name(text: str, *, field: str = "loss") -> str:
@@ -246,25 +204,9 @@ def loss_name(text: str, *, field: str = "loss") -> str:
     return get_loss(text, field=field).name
 
 
-def loss_names() -> list[str]:
-    """Return how losses are asked for."""
-    return [form for name in LOSSES for form in LOSSES[name].names(name)]
-
-
 def loss_mark(text: str) -> str | None:
     """Return what a user's loss is known by in keys of rows; None for what comes with onegrad."""
-    return LOSSES.mark(_split(text, FIELD)[0])
-
-
-def _split(text: object, field: str) -> tuple[str, str | None]:
-    """Return the known name and the argument of a text."""
-    if not isinstance(text, str):
-        raise InvalidInput(f"{field}={shown(text)}: must be the name of a loss; correct it")
-    family, colon, argument = (part.strip() for part in text.partition(":"))
-    name = family if family in LOSSES else family.lower()
-    if name not in LOSSES or (colon and LOSSES[name].argument is None):
-        raise LOSSES.unknown(text, field=field, known=loss_names())
-    return name, argument if colon else None
+    return LOSSES.mark_of(text, field=FIELD)
 
 
 def register_loss(name: str, make: type, *, argument: str | None = None) -> None:
@@ -278,4 +220,4 @@ def register_loss(name: str, make: type, *, argument: str | None = None) -> None
     missing = [method for method in ("value", "derivative") if not hasattr(make, method)]
     if missing:
         raise InvalidInput(f"make={shown(make)}: must have {', '.join(missing)}; add it")
-    LOSSES.add(name, LossFamily(make, argument), mark=mark_of_source(make))
+    LOSSES.add(name, NamedFamily(make, argument), mark=mark_of_source(make))

@@ -20,15 +20,15 @@ from onegrad.calculus.update_directions import (
     Polar,
     Sign,
     Whitened,
-    number_text,
 )
 from onegrad.describe.arrays import Floats
 from onegrad.describe.checks import shown
 from onegrad.describe.exceptions import InvalidInput
-from onegrad.describe.registry import Registry, mark_of_source
+from onegrad.describe.families import Families, NamedFamily, spelled_number
+from onegrad.describe.registry import mark_of_source
 from onegrad.machine.rates import Stage
 
-DAMPING = "0.1"  # of `whitened` alone
+DAMPING = 0.1  # of `whitened` alone
 
 
 class Rule(Protocol):
@@ -45,49 +45,18 @@ class Rule(Protocol):
         """Return what D costs beyond G, for k = width, n = dimension and N = samples."""
 
 
-def _as_written(argument: str | None) -> str | None:
-    return argument
-
-
-def _damping_text(argument: str | None) -> str:
-    """Return the text of a damping that is a number above 0."""
-    try:
-        damping = float(DAMPING if argument is None else argument)
-    except ValueError:
-        damping = np.nan
-    if not (np.isfinite(damping) and damping > 0):
-        raise ValueError("DAMPING must be a finite number greater than 0")
-    return number_text(damping)
-
-
 def _whitened(damping: str) -> Whitened:
     return Whitened(float(damping))
 
 
-@dataclass(frozen=True)
-class RuleFamily:
-    """Rules of one name: `make` is given the text after the colon, nothing where there is none.
-
-    `argument` is the word for it in lists of names, None where there is nothing to give; `spell`
-    returns the one text of equal arguments, with the default written out.
-    """
-
-    make: Callable[..., Rule]
-    argument: str | None = None
-    spell: Callable[[str | None], str | None] = _as_written
-
-    def names(self, name: str) -> list[str]:
-        """Return how rules of this family are asked for."""
-        return [name] if self.argument is None else [name, f"{name}:{self.argument}"]
-
-
-RULES: Registry[RuleFamily] = Registry(
+RULES: Families[Rule] = Families(
     "update rules",
+    "rule",
     {
-        "gradient": RuleFamily(Gradient),
-        "sign": RuleFamily(Sign),
-        "polar": RuleFamily(Polar),
-        "whitened": RuleFamily(_whitened, "DAMPING", _damping_text),
+        "gradient": NamedFamily(Gradient),
+        "sign": NamedFamily(Sign),
+        "polar": NamedFamily(Polar),
+        "whitened": NamedFamily(_whitened, "DAMPING", spelled_number("DAMPING", DAMPING)),
     },
     home=__name__,
 )
@@ -161,18 +130,7 @@ def _is_finite(matrix: Floats) -> bool:
 
 def get_rule(text: str, *, field: str = FIELD) -> NamedRule:
     """Return the rule of a text, `name` or `name:argument`; `field` is what an error calls it."""
-    name, argument = _split(text, field)
-    family = RULES[name]
-    try:
-        spelled = family.spell(argument)
-        rule = family.make() if spelled is None else family.make(spelled)
-    except InvalidInput:
-        raise
-    except (TypeError, ValueError) as error:
-        reason = " ".join(str(error).split())
-        remedy = f"write {' or '.join(family.names(name))}"
-        raise InvalidInput(f"{field}={text!r}: {reason}; {remedy}") from error
-    return NamedRule(name if spelled is None else f"{name}:{spelled}", rule)
+    return NamedRule(*RULES.made(text, field=field))
 
 
 def rule_name(text: str, *, field: str = "rule") -> str:
@@ -180,25 +138,9 @@ def rule_name(text: str, *, field: str = "rule") -> str:
     return get_rule(text, field=field).name
 
 
-def rule_names() -> list[str]:
-    """Return how rules are asked for."""
-    return [form for name in RULES for form in RULES[name].names(name)]
-
-
 def rule_mark(text: str) -> str | None:
     """Return what a user's rule is known by in keys of rows; None for what comes with onegrad."""
-    return RULES.mark(_split(text, FIELD)[0])
-
-
-def _split(text: object, field: str) -> tuple[str, str | None]:
-    """Return the known name and the argument of a text."""
-    if not isinstance(text, str):
-        raise InvalidInput(f"{field}={shown(text)}: must be the name of a rule; correct it")
-    family, colon, argument = (part.strip() for part in text.partition(":"))
-    name = family if family in RULES else family.lower()
-    if name not in RULES or (colon and RULES[name].argument is None):
-        raise RULES.unknown(text, field=field, known=rule_names())
-    return name, argument if colon else None
+    return RULES.mark_of(text, field=FIELD)
 
 
 def register_rule(name: str, make: Callable[..., Any], *, argument: str | None = None) -> None:
@@ -214,12 +156,12 @@ def register_rule(name: str, make: Callable[..., Any], *, argument: str | None =
             raise InvalidInput(
                 f"argument={argument!r}: a function has none; register a class, or leave it out"
             )
-        family = RuleFamily(_FromFunction(make))
+        family = NamedFamily(_FromFunction(make))
     else:
         missing = [m for m in ("needs_inputs", "direction", "stages") if not hasattr(make, m)]
         if missing:
             raise InvalidInput(f"make={shown(make)}: must have {', '.join(missing)}; add it")
-        family = RuleFamily(make, argument)
+        family = NamedFamily(make, argument)
     RULES.add(name, family, mark=mark_of_source(make))
 
 

@@ -15,6 +15,7 @@ from scipy.linalg.blas import dsyrk
 from onegrad.calculus.cholesky import solve_ridge
 from onegrad.describe.arrays import Floats
 from onegrad.describe.exceptions import InvalidInput
+from onegrad.describe.families import number_text
 from onegrad.machine.rates import Stage
 
 FIELD = "training.rule"  # what error messages call the field that names a rule
@@ -127,9 +128,3 @@ def _lower_covariance(blocks: Iterator[Floats], dimension: int) -> Floats:
         samples += len(rows)
     total /= samples
     return total
-
-
-def number_text(value: float) -> str:
-    """Return the shortest text of a number that reads back as the same."""
-    short = f"{value:g}"
-    return short if float(short) == value else repr(value)

@@ -22,6 +22,7 @@ from onegrad.training.convex_newton import (
     smaller_side,
 )
 from onegrad.training.nonsmooth_readout import nonsmooth_minimum
+from onegrad.training.readout import FittedReadout
 
 # Below this penalty, and beyond these iterations, L-BFGS is slower than Newton.
 LEAST_RIDGE, MOST_ITERATIONS = 1e-5, 300
@@ -29,8 +30,8 @@ PAIRS = 20
 
 
 @dataclass(frozen=True)
-class ConvexReadout:
-    """Readout weights ŵ (k × penalties) with what training says about them, one per penalty.
+class ConvexReadout(FittedReadout):
+    """Readout weights ŵ by a convex loss, with what training says about them, one per penalty.
 
     `train_misclassification` is the share of samples with y·output < 0. `steps` counts iterations,
     `error` bounds the weights' distance from the minimum as a share of their norm; it is at most
@@ -38,10 +39,7 @@ class ConvexReadout:
     """
 
     loss: str
-    ridge: Floats
-    weights: Floats
     train_loss: Floats
-    train_mse: Floats
     train_misclassification: Floats
     steps: tuple[int, ...]
     error: Floats
@@ -49,18 +47,7 @@ class ConvexReadout:
     def metrics(self, *, signs: bool) -> dict[str, Floats]:
         """Return what training says, by the names of results; rates where labels are signs."""
         rates = {"train_misclassification": self.train_misclassification} if signs else {}
-        return {
-            "train_mse": self.train_mse,
-            "train_loss": self.train_loss,
-            "objective": self.objective,
-            "squared_weight_norm": self.squared_norm,
-            **rates,
-        }
-
-    @property
-    def squared_norm(self) -> Floats:
-        """‖ŵ‖²."""
-        return np.sum(self.weights**2, axis=0)
+        return {**super().metrics(signs=signs), "train_loss": self.train_loss, **rates}
 
     @property
     def objective(self) -> Floats:
@@ -89,14 +76,14 @@ def fit_convex(
     weights = np.stack([minimum.weights for minimum in ordered], axis=1)
     outputs, column = phi @ weights, y[:, None]
     return ConvexReadout(
-        named.name,
-        penalties,
-        weights,
-        np.mean(named.value(column, outputs), axis=0),
-        np.mean((column - outputs) ** 2, axis=0),
-        np.mean(column * outputs < 0, axis=0),
-        tuple(minimum.steps for minimum in ordered),
-        np.array([minimum.error for minimum in ordered]),
+        ridge=penalties,
+        weights=weights,
+        train_mse=np.mean((column - outputs) ** 2, axis=0),
+        loss=named.name,
+        train_loss=np.mean(named.value(column, outputs), axis=0),
+        train_misclassification=np.mean(column * outputs < 0, axis=0),
+        steps=tuple(minimum.steps for minimum in ordered),
+        error=np.array([minimum.error for minimum in ordered]),
     )
 
 

@@ -10,19 +10,16 @@ from onegrad.calculus.losses import NamedLoss, get_loss
 from onegrad.describe.arrays import Floats
 from onegrad.models.feature_map import FeatureMap, Points
 from onegrad.moments.exact_errors import exact_test_mse
-from onegrad.training.convex_readout import ConvexReadout
 from onegrad.training.instance import Instance
 from onegrad.training.readout import FittedReadout
 from onegrad.verbs.step_axis import Metrics
-
-AnyReadout = FittedReadout | ConvexReadout
 
 
 def measure_errors(
     instance: Instance,
     first_layer: Floats,
     maps: dict[str, FeatureMap],
-    fits: dict[str, AnyReadout],
+    fits: dict[str, FittedReadout],
 ) -> dict[str, Metrics]:
     """Return test_mse by the problem's rule, and what only sampled points tell.
 
@@ -48,7 +45,7 @@ def sampled_errors(
     instance: Instance,
     first_layer: Floats,
     maps: dict[str, FeatureMap],
-    fits: dict[str, AnyReadout],
+    fits: dict[str, FittedReadout],
 ) -> dict[str, Metrics]:
     """Return test errors over fresh points, in blocks of bounded memory; noise is integrated out.
 

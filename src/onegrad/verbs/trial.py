@@ -17,12 +17,12 @@ from onegrad.problem.problem import Problem
 from onegrad.training.batches import HELD_BYTES, Batch, BatchDraw
 from onegrad.training.convex_readout import fit_convex
 from onegrad.training.instance import Instance, draw
-from onegrad.training.readout import fit_readout
+from onegrad.training.readout import FittedReadout, fit_readout
 from onegrad.training.reuse import Shared
 from onegrad.training.run import Run, StepTaken
 from onegrad.training.streamed_readout import FeatureSums, fit_from_sums
 from onegrad.training.streams import Stream
-from onegrad.verbs.evaluation import AnyReadout, measure_errors
+from onegrad.verbs.evaluation import measure_errors
 from onegrad.verbs.step_axis import Metrics, endless, stack_steps
 
 
@@ -142,7 +142,7 @@ def fit_models(
     step: int = 1,
     shared: Shared | None = None,
     watch: FeatureWatch | None = None,
-) -> dict[str, AnyReadout]:
+) -> dict[str, FittedReadout]:
     """Return every model's readout from one product of inputs and first layer.
 
     A batch whose features are too many to hold is drawn in blocks, and Gram matrices are summed.
@@ -168,7 +168,7 @@ def fit_models(
     return fits
 
 
-def _fitted(problem: Problem, phi: Floats, labels: Floats) -> AnyReadout:
+def _fitted(problem: Problem, phi: Floats, labels: Floats) -> FittedReadout:
     """Return the readout by the problem's loss."""
     if problem.readout.loss == "square":
         return fit_readout(phi, labels, ridge=problem.ridges)
@@ -198,7 +198,7 @@ def _streamed_fits(
     maps: dict[str, FeatureMap],
     noise: dict[str, Normals],
     watch: FeatureWatch | None,
-) -> dict[str, AnyReadout]:
+) -> dict[str, FittedReadout]:
     """Return every model's readout from sums over blocks of a batch that is not held."""
     sums = {key: FeatureSums.empty(len(first_layer)) for key in maps}
     # One component at a time, as noise of a model that tells them apart is drawn for a held batch.
