@@ -141,6 +141,7 @@ def test_types_hold_where_components_differ_in_size_and_one_type_does_not():
         {"data__counts": "sampled"},
         {"teacher": {"links": ["z+z**2", "z-z**2"]}, "training__steps": 2},
         {"data__components__0__rank": 5},
+        {"data__components__0__rank": 3, "scaling": {"learning_rate": 2.0, "spread": 40.0}},
     ],
 )
 def test_types_agree_with_simulation(changes):

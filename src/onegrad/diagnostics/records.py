@@ -125,7 +125,7 @@ class StepRecord:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class StepsResult:
     """Everything that a run found, step by step.
 
@@ -142,6 +142,12 @@ class StepsResult:
     leap_degree: int
     stairs: tuple[int, ...]
     records: tuple[StepRecord, ...]
+
+    def __repr__(self) -> str:
+        head = (
+            f"StepsResult: seed {self.seed}, trial {self.trial}, digest {self.problem.digest[:12]}"
+        )
+        return f"{head}\n{self.to_frame().to_string(index=False, float_format='%.4g')}"
 
     def to_dict(self, *, neurons: bool = False) -> dict[str, Any]:
         """Return plain values, ready for JSON; `neurons` adds every neuron's overlaps."""

@@ -16,6 +16,7 @@ from onegrad.describe.exceptions import InvalidInput
 SMALLEST_WEIGHT = 1e-7
 MOST_TYPES = 4000
 STRONG_NODES, MEDIUM_NODES = 11, 5  # on each side of 0
+STRONG_RATIO = 10.0  # of a spike to the level
 READ = 0.02  # share of what the label reads, from which its link needs more nodes
 
 
@@ -58,7 +59,7 @@ def grid_rules(
     rules = []
     for i in range(loadings.shape[1]):
         ratio = gaussian.strengths[i] / gaussian.level if i < spikes else 0.0
-        if ratio >= 10:
+        if ratio >= STRONG_RATIO:
             rules.append(half_range_rule(STRONG_NODES))
         elif ratio >= 2 or strength[i] > 0.5 or shares[i] > READ:
             rules.append(half_range_rule(MEDIUM_NODES))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from onegrad.data.mixture import Mixture
+from onegrad.data.mixture import Gaussian, Mixture
 from onegrad.data.teacher import Teacher
 from onegrad.describe.arrays import Floats
 from onegrad.models.feature_map import FeatureMap
@@ -17,6 +17,7 @@ from onegrad.models.laws import preactivation_laws
 from onegrad.moments.dense import population_moments
 from onegrad.moments.label_moments import label_moments
 from onegrad.theory.full_types import Types, all_types
+from onegrad.theory.spike_grid import MEDIUM_NODES, MOST_TYPES, STRONG_NODES, STRONG_RATIO
 from onegrad.theory.structured import (
     CHECKED_ROWS,
     LARGEST_REMAINDER,
@@ -26,7 +27,6 @@ from onegrad.theory.structured import (
 from onegrad.theory.type_algebra import TypeMoments
 
 SMALLEST_DIRECTION = 1e-6
-MOST_CONDITIONED = 3  # spikes of a component beyond which components are the types
 
 
 def type_moments(
@@ -41,10 +41,17 @@ def type_moments(
 
     A teacher of several directions has components as types too: its moments are exact there.
     """
-    spikes = max(g.directions.shape[1] for g in mixture.components)
-    if spikes > MOST_CONDITIONED or teacher.directions.shape[1] > 1:
+    if teacher.directions.shape[1] > 1 or not all(map(_fits_grid, mixture.components)):
         return component_moments(mixture, teacher, first_layer, feature_map)
     return grid_moments(all_types(mixture, teacher, feature_map, first_layer, initial=initial))
+
+
+def _fits_grid(gaussian: Gaussian) -> bool:
+    """Return whether spikes and step leave neurons something, on a grid of at most MOST_TYPES."""
+    n, spikes = gaussian.directions.shape
+    strong = int(np.sum(gaussian.strengths >= STRONG_RATIO * gaussian.level))
+    count = (2 * STRONG_NODES) ** strong * (2 * MEDIUM_NODES) ** (spikes - strong + 1)
+    return gaussian.weight == 0 or (spikes + 1 < n and count <= MOST_TYPES)
 
 
 def grid_moments(types: list[Types]) -> TypeMoments:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -44,7 +44,7 @@ class Errors:
     metrics: dict[str, Floats]
     samples: tuple[int, ...] | None = None
     predicted: bool = False
-    runs: tuple[StepsResult, ...] = ()
+    runs: tuple[StepsResult, ...] = field(default=(), repr=False)
 
     @property
     def steps(self) -> tuple[int, ...] | None:
