@@ -5,11 +5,13 @@ import pytest
 from scipy.optimize import fsolve
 
 from conftest import small
-from onegrad import InvalidInput, MixtureSource, Problem, predict, predict_curve, simulate
+from onegrad import MixtureSource, Problem, predict, predict_curve, simulate
 from onegrad.calculus.loss_expectations import gaussian_losses, gaussian_response
 from onegrad.calculus.losses import get_loss
+from onegrad.theory.by_types import training_weights
 from onegrad.theory.errors_by_types import errors_by_types
-from onegrad.theory.type_algebra import ReducedTypes, TypeMoments, training_weights
+from onegrad.theory.shared_covariance import SharedCovariance, TypeMoments
+from onegrad.theory.type_labels import TypeLabels
 
 UNEQUAL = Problem(
     dimension=195,
@@ -33,29 +35,33 @@ def random_types(seed=0, types=7, width=24, components=3):
     root = rng.standard_normal((width, width)) / np.sqrt(width)
     factors = rng.uniform(0.5, 2.0, types)
     weights = rng.dirichlet(np.ones(types))
+    means = rng.standard_normal((types, width)) / np.sqrt(width)
     return TypeMoments(
-        weights=weights,
-        components=np.sort(np.arange(types) % components).astype(float),
-        means=rng.standard_normal((types, width)) / np.sqrt(width),
+        labels=TypeLabels(
+            weights=weights,
+            components=np.sort(np.arange(types) % components).astype(float),
+            means=rng.standard_normal(types),
+            variances=rng.uniform(0.5, 1.0, types),
+        ),
+        means=means,
         factors=factors / (weights @ factors),
         covariance=np.asfortranarray(root @ root.T),
-        label_means=rng.standard_normal(types),
-        label_variances=rng.uniform(0.5, 1.0, types),
-        cross=0.1 * rng.standard_normal((types, width)) / np.sqrt(width),
+        label_cross=0.1 * rng.standard_normal((types, width)) / np.sqrt(width),
     )
 
 
 def dense_errors(types, samples, ridge, *, exact_counts):
     """Return test and train MSE and the squared norm by the equations as they stand."""
-    p = training_weights(types, samples) if exact_counts else types.weights
+    labels = types.labels
+    p = training_weights(labels, samples) if exact_counts else labels.weights
     k = types.means.shape[1]
     second = [
         tau * types.covariance + np.outer(nu, nu)
         for tau, nu in zip(types.factors, types.means, strict=True)
     ]
-    names = np.unique(types.components)
-    place = {c: np.flatnonzero(types.components == c) for c in names}
-    own = np.searchsorted(names, types.components)
+    names = np.unique(types.labels.components)
+    place = {c: np.flatnonzero(types.labels.components == c) for c in names}
+    own = np.searchsorted(names, types.labels.components)
     gamma, error = np.ones(len(p)), np.ones(len(p))
     shift = np.zeros((len(names), k))
     for _ in range(3000):
@@ -63,7 +69,7 @@ def dense_errors(types, samples, ridge, *, exact_counts):
         pulled = sum(w * z * m for w, z, m in zip(p, zeta, second, strict=True))
         q = np.linalg.inv(ridge * np.eye(k) + pulled)
         right = sum(
-            p[t] * zeta[t] * (types.label_means[t] * types.means[t] + types.cross[t])
+            p[t] * zeta[t] * (types.labels.means[t] * types.means[t] + types.label_cross[t])
             - p[t] * zeta[t] * second[t] @ shift[own[t]]
             for t in range(len(p))
         )
@@ -76,9 +82,9 @@ def dense_errors(types, samples, ridge, *, exact_counts):
                     p[t]
                     * zeta[t]
                     * (
-                        (types.means[t] @ w - types.label_means[t]) * types.means[t]
+                        (types.means[t] @ w - types.labels.means[t]) * types.means[t]
                         + types.factors[t] * types.covariance @ w
-                        - types.cross[t]
+                        - types.label_cross[t]
                     )
                     for t in place[name]
                 )
@@ -94,18 +100,18 @@ def dense_errors(types, samples, ridge, *, exact_counts):
         cov = q @ inner @ q / samples
         gamma = np.array([np.trace(m @ q) for m in second]) / samples
         error = _squared(types, second, cov, mean + shift[own])
-    test = types.weights @ _squared(types, second, cov, np.broadcast_to(mean, (len(p), k)))
+    test = types.labels.weights @ _squared(types, second, cov, np.broadcast_to(mean, (len(p), k)))
     return test, p @ (error / (1 + gamma) ** 2), mean @ mean + np.trace(cov)
 
 
 def _squared(types, second, cov, weights):
     return np.array(
         [
-            (types.label_means[t] - types.means[t] @ w) ** 2
+            (types.labels.means[t] - types.means[t] @ w) ** 2
             + types.factors[t] * w @ types.covariance @ w
             + np.trace(second[t] @ cov)
-            + types.label_variances[t]
-            - 2 * types.cross[t] @ w
+            + types.labels.variances[t]
+            - 2 * types.label_cross[t] @ w
             for t, w in enumerate(weights)
         ]
     )
@@ -116,7 +122,7 @@ def _squared(types, second, cov, weights):
 def test_the_reduction_is_the_dense_algebra(samples, ridge, exact_counts):
     types = random_types()
     dense = dense_errors(types, samples, ridge, exact_counts=exact_counts)
-    reduced = ReducedTypes(random_types(), exact_counts=exact_counts)
+    reduced = SharedCovariance(random_types(), exact_counts=exact_counts)
     found = errors_by_types(reduced, samples=[samples], ridges=[ridge], loss="square").metrics()
     ours = [found[name] for name in ("test_mse", "train_mse", "squared_weight_norm")]
     assert [x[0, 0] for x in ours] == pytest.approx(dense, rel=1e-6)
@@ -164,8 +170,6 @@ def test_a_curve_by_types_has_the_points_that_predict_has():
     assert curve.metrics["test_mse"][:, 0, 1, 0] == pytest.approx(
         alone.metrics["test_mse"][:, 0, 0]
     )
-    with pytest.raises(InvalidInput, match="has no curves"):
-        predict_curve(problem, samples=[30], method="full_types")
 
 
 @pytest.mark.parametrize("loss", ["square", "logistic", "squared_hinge", "hinge"])
@@ -220,18 +224,21 @@ def test_logistic_regression_on_two_gaussians_agrees_with_three_scalar_equations
     almost_nothing = np.zeros((width, 1))
     almost_nothing[1] = 1e-6  # Σ̄ = I + AAᵀ
     types = TypeMoments(
-        weights=np.full(2, 0.5),
-        components=np.arange(2.0),
+        labels=TypeLabels(
+            weights=np.full(2, 0.5),
+            components=np.arange(2.0),
+            means=np.array([1.0, -1.0]),
+            variances=np.zeros(2),
+            binary=True,
+        ),
         means=means,
         factors=np.ones(2),
         covariance=almost_nothing,
-        label_means=np.array([1.0, -1.0]),
-        label_variances=np.zeros(2),
-        cross=np.zeros((2, width)),
+        label_cross=np.zeros((2, width)),
         level=1.0,
     )
     found = errors_by_types(
-        ReducedTypes(types), samples=[samples], ridges=[ridge], loss="logistic"
+        SharedCovariance(types), samples=[samples], ridges=[ridge], loss="logistic"
     ).metrics()
     assert found["test_loss"][0, 0] == pytest.approx(float(oracle.test_loss), rel=1e-4)
     assert found["train_loss"][0, 0] == pytest.approx(float(oracle.train_loss), rel=1e-4)

@@ -52,5 +52,6 @@ def test_refusals_are_one_line():
         small(readout__loss="logistc")
     with pytest.raises(InvalidInput, match="method='single': knows the square loss"):
         predict(small(**CLASSES, readout__loss="logistic"), method="single")
-    with pytest.raises(InvalidInput, match="theory knows labels by component"):
-        predict(small(readout__loss="huber"), method="types")
+    several = small(teacher={"links": ["z", "z**2"]}, readout__loss="huber")
+    with pytest.raises(InvalidInput, match="theory knows labels by component or by one projection"):
+        predict(several, method="types")

@@ -94,20 +94,28 @@ def gaussian_losses(
 
 
 def output_rule(
-    loss: NamedLoss, y: Floats, mean: Floats, *, variance: Floats, gamma: Floats
+    loss: NamedLoss,
+    y: Floats,
+    mean: Floats,
+    *,
+    variance: Floats,
+    gamma: Floats,
+    turning: float = np.inf,
 ) -> tuple[Floats, Floats]:
     """Return nodes u and weights (types × nodes) for u ~ N(mean, variance), types in one axis.
 
     They integrate what is smooth but for the kinks of f; with gamma 0, but for those of ℓ itself.
+    `turning` is the length in u over which another factor of the integrand turns.
     """
+    scale = min(loss.scale, 0.5 * turning)
     deviation = np.maximum(np.sqrt(variance), SMALLEST_DEVIATION)
     kinks = loss.kinks(y, gamma)
     largest = float(np.max(deviation, initial=SMALLEST_DEVIATION))
     if kinks:
         cuts = [(np.broadcast_to(kink, mean.shape) - mean) / deviation for kink in kinks]
-        z, weights = _panels(np.stack(cuts, axis=-1), loss.scale / largest)
+        z, weights = _panels(np.stack(cuts, axis=-1), scale / largest)
     else:
-        step = min(LARGEST_STEP, max(loss.scale / largest, 2 * REACH / MOST_NODES))
+        step = min(LARGEST_STEP, max(scale / largest, 2 * REACH / MOST_NODES))
         half = int(np.ceil(REACH / step))
         z = step * np.arange(-half, half + 1)
         weights = step * normal_density(z)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -75,6 +76,12 @@ class NamedLoss:
         Expectations take steps of this size. 1 where the class does not say.
         """
         return float(getattr(self.loss, "scale", 1.0))
+
+    @cached_property
+    def of_residual(self) -> bool:
+        """Whether ℓ depends on y − u alone, seen on a few points."""
+        y, u = np.meshgrid([-1.3, -0.4, 0.7, 2.1], [-1.9, -0.6, 0.2, 0.9, 2.4])
+        return bool(np.allclose(self.value(y, u), self.value(0.0, u - y), rtol=1e-12, atol=1e-12))
 
     def value(self, y: Any, u: Any) -> Floats:
         """Return ℓ(y, u)."""

@@ -9,9 +9,12 @@ import numpy as np
 
 from onegrad.calculus.losses import get_loss
 from onegrad.describe.arrays import Floats
+from onegrad.describe.exceptions import InvalidInput
+from onegrad.theory.by_types import TypeAlgebra
 from onegrad.theory.convex_by_types import ConvexByTypes
 from onegrad.theory.ridge_by_types import RidgeByTypes
-from onegrad.theory.type_algebra import ReducedTypes
+
+Solution = RidgeByTypes | ConvexByTypes
 
 
 @dataclass(frozen=True)
@@ -25,18 +28,32 @@ class TypeErrors:
         return self.arrays
 
 
+def solve_by_types(algebra: TypeAlgebra, samples: int, ridge: float, *, loss: str) -> Solution:
+    """Return the solution of the equations for one number of samples and one penalty."""
+    if loss == "square":
+        return RidgeByTypes(algebra, samples, ridge)
+    if not algebra.labels.one_projection:
+        raise InvalidInput(
+            f"readout.loss={loss!r}: theory knows labels by component or by one projection; "
+            "simulate it"
+        )
+    return ConvexByTypes(algebra, samples, ridge, loss=get_loss(loss))
+
+
 def errors_by_types(
-    reduced: ReducedTypes, *, samples: Sequence[int], ridges: Sequence[float], loss: str
+    algebra: TypeAlgebra, *, samples: Sequence[int], ridges: Sequence[float], loss: str
 ) -> TypeErrors:
     """Return the errors for every m (rows) and λ (columns): one reduction serves all."""
-    rows = [[_solved(reduced, m, ridge, loss) for ridge in ridges] for m in samples]
-    names = rows[0][0]
-    return TypeErrors(
-        {name: np.array([[point[name] for point in row] for row in rows]) for name in names}
+    return tabulated(
+        [
+            [solve_by_types(algebra, m, ridge, loss=loss).errors() for ridge in ridges]
+            for m in samples
+        ]
     )
 
 
-def _solved(reduced: ReducedTypes, samples: int, ridge: float, loss: str) -> dict[str, float]:
-    if loss == "square":
-        return RidgeByTypes(reduced, samples, ridge).errors()
-    return ConvexByTypes(reduced, samples, ridge, loss=get_loss(loss)).errors()
+def tabulated(points: list[list[dict[str, float]]]) -> TypeErrors:
+    """Return the metrics of a table of points, rows and columns as there."""
+    return TypeErrors(
+        {name: np.array([[at[name] for at in row] for row in points]) for name in points[0][0]}
+    )

@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,14 +38,6 @@ class RidgeErrors:
             "objective": self.objective,
             "squared_weight_norm": self.squared_weight_norm,
         }
-
-
-def side_by_side(errors: Sequence[RidgeErrors]) -> RidgeErrors:
-    """Return the errors of several penalties as the columns of one."""
-    columns = [error.metrics() for error in errors]
-    return RidgeErrors(
-        **{name: np.concatenate([c[name] for c in columns], axis=1) for name in columns[0]}
-    )
 
 
 def effective_ridge(moments: ReducedMoments, samples: Floats, ridge: Floats) -> tuple[Floats, int]:

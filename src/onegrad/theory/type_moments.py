@@ -1,82 +1,92 @@
-"""The types of a first layer and a model: on a grid of strong directions, or one per component.
+"""The moments of types that share a covariance: of types on a grid, or of components as types.
 
-On a grid, a type is a component and the coordinates of its spikes and of the step; what is left of
-the features has small correlations, so that degrees up to 2 suffice. Where spikes are too many for
-a grid, components are the types, and their moments are exact to all degrees.
+Where spikes are too many for a grid, components are the types, and their moments are exact to all
+degrees.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from onegrad.data.mixture import Gaussian, Mixture
+from onegrad.data.mixture import Mixture
 from onegrad.data.teacher import Teacher
 from onegrad.describe.arrays import Floats
 from onegrad.models.feature_map import FeatureMap
-from onegrad.models.laws import preactivation_laws
+from onegrad.models.laws import Law, preactivation_laws
 from onegrad.moments.dense import population_moments
 from onegrad.moments.label_moments import label_moments
-from onegrad.theory.full_types import Types, all_types
-from onegrad.theory.spike_grid import MEDIUM_NODES, MOST_TYPES, STRONG_NODES, STRONG_RATIO
+from onegrad.theory.grid_types import Types
+from onegrad.theory.shared_covariance import TypeMoments
 from onegrad.theory.structured import (
     CHECKED_ROWS,
     LARGEST_REMAINDER,
     LEAST_DIMENSION,
     STRUCTURED_FROM,
 )
-from onegrad.theory.type_algebra import TypeMoments
+from onegrad.theory.type_labels import TypeLabels
 
 SMALLEST_DIRECTION = 1e-6
 
 
-def type_moments(
-    mixture: Mixture,
-    teacher: Teacher,
-    feature_map: FeatureMap,
-    first_layer: Floats,
-    *,
-    initial: Floats,
-) -> TypeMoments:
-    """Return the moments on a grid, or of components where a grid would be too large.
-
-    A teacher of several directions has components as types too: its moments are exact there.
-    """
-    if teacher.directions.shape[1] > 1 or not all(map(_fits_grid, mixture.components)):
-        return component_moments(mixture, teacher, first_layer, feature_map)
-    return grid_moments(all_types(mixture, teacher, feature_map, first_layer, initial=initial))
-
-
-def _fits_grid(gaussian: Gaussian) -> bool:
-    """Return whether spikes and step leave neurons something, on a grid of at most MOST_TYPES."""
-    n, spikes = gaussian.directions.shape
-    strong = int(np.sum(gaussian.strengths >= STRONG_RATIO * gaussian.level))
-    count = (2 * STRONG_NODES) ** strong * (2 * MEDIUM_NODES) ** (spikes - strong + 1)
-    return gaussian.weight == 0 or (spikes + 1 < n and count <= MOST_TYPES)
+def grid_labels(types: list[Types], teacher: Teacher, *, binary: bool) -> TypeLabels:
+    """Return the labels of all components' types."""
+    weights = np.concatenate([own.weights for own in types])
+    means = np.concatenate([own.label_mean for own in types])
+    power = np.concatenate([own.label_power for own in types])
+    counts = [len(own.weights) for own in types]
+    centres = [own.centres for own in types if own.centres is not None]
+    read = len(centres) == len(types)
+    return TypeLabels(
+        weights=weights,
+        components=np.repeat(np.arange(float(len(types))), counts),
+        means=means,
+        variances=np.maximum(power - means**2, 0.0),
+        binary=binary,
+        noise=teacher.noise,
+        centres=np.concatenate(centres) if read else None,
+        deviations=np.repeat([own.deviation for own in types], counts) if read else None,
+        teacher=teacher,
+    )
 
 
-def grid_moments(types: list[Types]) -> TypeMoments:
+def grid_moments(types: list[Types], labels: TypeLabels) -> TypeMoments:
     """Return the moments of all components' types, their covariances brought to one."""
-    k = types[0].rest.shape[1]
-    traces = [np.sum(np.sum(t.coefficients[1:] ** 2, axis=0) + t.rest, axis=1) for t in types]
+    root = np.sqrt(types[0].rest.shape[1])
     structure = low_rank_covariance(types)
     covariance, level = (dense_covariance(types), None) if structure is None else structure
-    weights = np.concatenate([own.weights for own in types])
-    sizes = np.concatenate(traces)
-    means = np.concatenate([own.coefficients[0] for own in types]) / np.sqrt(k)
-    label_means = np.concatenate([own.label_mean for own in types])
-    power = np.concatenate([own.label_power for own in types])
-    label = np.concatenate([own.label for own in types]) / np.sqrt(k)
+    sizes = np.concatenate([np.sum(feature_variances(own), axis=1) for own in types])
+    means = np.concatenate([own.coefficients[0] for own in types]) / root
+    label = np.concatenate([own.label for own in types]) / root
+    projections = [own.projection for own in types if own.projection is not None]
     return TypeMoments(
-        weights=weights,
-        components=np.repeat(np.arange(float(len(types))), [len(own.weights) for own in types]),
+        labels=labels,
         means=means,
-        factors=sizes / (weights @ sizes),
+        factors=sizes / (labels.weights @ sizes),
         covariance=covariance,
-        label_means=label_means,
-        label_variances=np.maximum(power - label_means**2, 0.0),
-        cross=label - label_means[:, None] * means,
+        label_cross=label - labels.means[:, None] * means,
+        projection_cross=np.concatenate(projections) / root if projections else None,
         level=level,
     )
+
+
+def feature_variances(types: Types) -> Floats:
+    """Return Var(φ_i | t) of every type and neuron, T × k."""
+    return np.sum(types.coefficients[1:] ** 2, axis=0) + types.rest
+
+
+def unevenness(types: list[Types]) -> float:
+    """Return how far types are from one covariance up to a factor, seen on its diagonal.
+
+    The deviation of Var(φ_i | t)/τ_t from its mean over types, relative, weighted by p_tτ_t.
+    """
+    weights = np.concatenate([own.weights for own in types])
+    variances = np.concatenate([feature_variances(own) for own in types])
+    shared = weights @ variances
+    factors = variances.sum(axis=1) / shared.sum()
+    apart = np.sum((variances - factors[:, None] * shared) ** 2, axis=1)
+    return float(np.sqrt(weights @ apart / np.sum(shared**2)))
 
 
 def dense_covariance(types: list[Types]) -> Floats:
@@ -151,7 +161,12 @@ def _bulk(types: list[Types]) -> Floats:
 
 
 def component_moments(
-    mixture: Mixture, teacher: Teacher, first_layer: Floats, feature_map: FeatureMap
+    mixture: Mixture,
+    teacher: Teacher,
+    first_layer: Floats,
+    feature_map: FeatureMap,
+    *,
+    binary: bool,
 ) -> TypeMoments:
     """Return the moments of components as types."""
     wide = first_layer.astype(np.float64, copy=False)
@@ -167,13 +182,37 @@ def component_moments(
     label_means = np.array([teacher.linear_part(law.gaussian)[0] for law in laws])
     power = np.array([teacher.second_moment(law.gaussian) for law in laws])
     covariance = whole.covariance - (means.T * weights) @ means
-    return TypeMoments(
+    labels = TypeLabels(
         weights=weights,
         components=np.arange(len(laws), dtype=float),
+        means=label_means,
+        variances=np.maximum(power - label_means**2, 0.0),
+        binary=binary,
+        noise=teacher.noise,
+        teacher=teacher,
+    )
+    read = _projections(laws, teacher, feature_map) if teacher.directions.shape[1] == 1 else None
+    if read is not None:
+        labels = replace(labels, centres=read[0], deviations=read[1])
+    return TypeMoments(
+        labels=labels,
         means=means,
         factors=sizes / (weights @ sizes),
         covariance=np.asfortranarray(covariance),
-        label_means=label_means,
-        label_variances=np.maximum(power - label_means**2, 0.0),
-        cross=label - label_means[:, None] * means,
+        label_cross=label - label_means[:, None] * means,
+        projection_cross=None if read is None else read[2] / np.sqrt(k),
     )
+
+
+def _projections(
+    laws: list[Law], teacher: Teacher, feature_map: FeatureMap
+) -> tuple[Floats, Floats, Floats]:
+    """Return mean and deviation of s = ξᵀx in every component, and Cov(φ, s) by Stein's lemma."""
+    xi = teacher.directions[:, 0]
+    means = [0.0 if law.gaussian.mean is None else float(xi @ law.gaussian.mean) for law in laws]
+    deviations = [np.sqrt(teacher.projected_variance(law.gaussian)) for law in laws]
+    cross = []
+    for law, deviation in zip(laws, deviations, strict=True):
+        slope = feature_map.coefficients(law, 1)[1]  # a_1, beside a standardised pre-activation
+        cross.append(slope * law.target[:, 0] / law.deviations * deviation)
+    return np.array(means), np.array(deviations), np.array(cross)

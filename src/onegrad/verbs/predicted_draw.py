@@ -7,6 +7,7 @@ here imports the readout.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -18,17 +19,16 @@ from onegrad.models.model import Model
 from onegrad.moments.dense import population_moments
 from onegrad.problem.problem import Problem
 from onegrad.problem.protocol import Readout
-from onegrad.theory.errors_by_types import TypeErrors, errors_by_types
-from onegrad.theory.full_types import all_types, full_types_errors
+from onegrad.theory.errors_by_types import TypeErrors
+from onegrad.theory.model_types import ModelTypes
 from onegrad.theory.reduced_moments import ReducedMoments, Tridiagonal
-from onegrad.theory.ridge import RidgeErrors, ridge_errors, side_by_side
+from onegrad.theory.ridge import RidgeErrors, ridge_errors
 from onegrad.theory.structured import STRUCTURED_FROM, structured_moments
-from onegrad.theory.type_algebra import ReducedTypes
-from onegrad.theory.type_moments import type_moments
 from onegrad.training.instance import Instance, draw
 from onegrad.training.layers import Layers
 from onegrad.training.reuse import Shared
 from onegrad.training.run import Run
+from onegrad.verbs.points import point_rounds
 from onegrad.verbs.step_axis import Metrics, endless, stack_steps
 
 Method = Literal["single", "types", "full_types"]
@@ -58,7 +58,7 @@ def predict_draw(
             elif method == "types":
                 errors = run.by_types(step, counts, problem)
             else:
-                errors = run.by_full_types(step, problem)
+                errors = run.by_types(step, counts, problem, full=True)
             by_step.append({key: _metrics(error, samples) for key, error in errors.items()})
     results = stack_steps(by_step)
     for model in models:
@@ -108,8 +108,7 @@ class _PredictedRun:
     def __init__(self, run: Run, models: Sequence[Model]) -> None:
         self._run, self._models = run, models
         self._moments: dict[int, dict[str, ReducedMoments]] = {}
-        self._types: dict[int, dict[str, ReducedTypes]] = {}
-        self._first: dict[int, Floats] = {}  # after each step, where moments are not what stays
+        self._types: dict[int, dict[str, ModelTypes]] = {}
 
     def by_one_type(
         self, step: int, samples: tuple[int, ...], ridges: Floats
@@ -123,35 +122,29 @@ class _PredictedRun:
         }
 
     def by_types(
-        self, step: int, samples: tuple[int, ...], problem: Problem
+        self, step: int, samples: tuple[int, ...], problem: Problem, *, full: bool = False
     ) -> dict[str, TypeErrors]:
-        """Return the errors by types that share their covariance, samples × penalties."""
+        """Return the errors by types, samples × penalties; `full` gives each its own covariance."""
         if step not in self._types:
             instance, layers, trained = self._drawn(step)
-            mixture, teacher, reduced = instance.mixture, instance.teacher, {}
+            signs = instance.problem.binary and instance.problem.training.subtract == "none"
+            types = {}
             for key, model in {model.key: model for model in self._models}.items():
                 matrix, feature_map = _read_by(model, instance, layers, trained)
-                moments = type_moments(mixture, teacher, feature_map, matrix, initial=layers.first)
-                exact = instance.population.counts == "exact"
-                reduced[key] = ReducedTypes(moments, exact_counts=exact)
-            self._types[step] = reduced
+                types[key] = ModelTypes(
+                    instance.mixture,
+                    instance.teacher,
+                    feature_map,
+                    matrix,
+                    initial=layers.first,
+                    binary=signs,
+                    exact_counts=instance.population.counts == "exact",
+                    full=full,
+                    rounds=partial(point_rounds, instance),
+                )
+            self._types[step] = types
         how: Any = {"samples": samples, "ridges": problem.ridges, "loss": problem.readout.loss}
-        return {key: errors_by_types(types, **how) for key, types in self._types[step].items()}
-
-    def by_full_types(self, step: int, problem: Problem) -> dict[str, RidgeErrors]:
-        """Return the errors by types, each with its own covariance, 1 × penalties."""
-        instance, layers, latest = self._drawn(step)
-        trained = self._first.setdefault(step, latest)  # the run may be past this step
-        errors = {}
-        for key, model in {model.key: model for model in self._models}.items():
-            matrix, feature_map = _read_by(model, instance, layers, trained)
-            types = all_types(
-                instance.mixture, instance.teacher, feature_map, matrix, initial=layers.first
-            )
-            errors[key] = side_by_side(
-                [full_types_errors(types, samples=problem.samples, ridge=r) for r in problem.ridges]
-            )
-        return errors
+        return {key: types.errors(**how) for key, types in self._types[step].items()}
 
     def _drawn(self, step: int) -> tuple[Instance, Layers, Floats]:
         """Return the instance, the initial layers and the first layer after a step."""

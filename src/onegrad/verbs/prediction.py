@@ -66,8 +66,6 @@ def predict_curve(
     """
     require_problem(problem)
     check_method(method)
-    if method == "full_types":
-        raise InvalidInput(f"method={method!r}: has no curves; use 'single' or 'types'")
     if not np.ndim(samples) or not len(samples):
         raise InvalidInput(f"samples={shown(samples)}: must be a list of numbers; add one")
     counts = tuple(whole_number("samples", m, least=1) for m in samples)
@@ -146,14 +144,9 @@ def require_theory(problem: Problem, method: Method) -> None:
             "'fresh', or simulate"
         )
     loss = problem.readout.loss
-    if loss != "square" and method != "types":
+    if loss != "square" and method == "single":
         raise InvalidInput(
             f"method={method!r}: knows the square loss, not {loss!r}; use method='types'"
-        )
-    if loss != "square" and (not problem.binary or problem.noisy):
-        raise InvalidInput(
-            f"readout.loss={loss!r}: theory knows labels by component, +1 and -1 without noise; "
-            "simulate it"
         )
 
 

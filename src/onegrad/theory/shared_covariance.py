@@ -1,8 +1,8 @@
 """The algebra of types that share their covariance: Q, C and their traces from one reduction.
 
 Q = (λI + Σ_t pull_t M_t)^{-1} with M_t = τ_tΣ̄ + ν_tν_tᵀ. In the basis where Σ̄ is tridiagonal, B a
-basis of all ν_t and ψ̃_t, R = (λ + zΣ̄)^{-1}, z = Σ pull_tτ_t, E = RB, G = BᵀE, K = Σ pull_t n_tn_tᵀ,
-W = K(I + GK)^{-1}: Q = R − EWEᵀ.
+basis of all ν_t, ψ̃_t and c_t, R = (λ + zΣ̄)^{-1}, z = Σ pull_tτ_t, E = RB, G = BᵀE,
+K = Σ pull_t n_tn_tᵀ, W = K(I + GK)^{-1}: Q = R − EWEᵀ.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import LinAlgError, qr, solveh_banded
 
-from onegrad.data.counts import exact_counts
 from onegrad.describe.arrays import Floats
 from onegrad.describe.exceptions import NotConverged
+from onegrad.theory.by_types import OutputLaw
 from onegrad.theory.reduced_moments import reduce_symmetric
+from onegrad.theory.type_labels import TypeLabels
 
 SMALLEST_SINGULAR = 1e-6  # of the types' means and labels, beside the largest
-TOLERANCE, MOST_ITERATIONS = 1e-9, 500
 
 
 @dataclass(frozen=True)
@@ -29,40 +29,47 @@ class TypeMoments:
     given, the factor A (k × few) of Σ̄ = level·I + AAᵀ.
     """
 
-    weights: Floats  # p_t, T
-    components: Floats  # c, T
+    labels: TypeLabels
     means: Floats  # ν_t, T × k
     factors: Floats  # τ_t, T
     covariance: Floats  # Σ̄, k × k, or A
-    label_means: Floats  # ȳ_t, T
-    label_variances: Floats  # Var(y | t), T
-    cross: Floats  # ψ̃_t, T × k
+    label_cross: Floats  # ψ̃_t = Cov(φ, y | t), T × k
+    projection_cross: Floats | None = None  # c_t = Cov(φ, s | t), T × k
     level: float | None = None
 
-    @property
-    def signs(self) -> bool:
-        """Whether labels are +1 and −1 by type, without noise."""
-        return bool(np.all(np.abs(self.label_means) == 1) and np.all(self.label_variances == 0))
 
+class SharedCovariance:
+    """The types with Σ̄ in tridiagonal form, and all vectors in the span of ν_t, ψ̃_t and c_t.
 
-class ReducedTypes:
-    """The types with Σ̄ in tridiagonal form, and all vectors in the span of ν_t and ψ̃_t."""
+    With `axes`, the columns of an orthogonal matrix of that name are the basis.
+    """
 
-    def __init__(self, types: TypeMoments, *, exact_counts: bool = True) -> None:
-        self.types, self.exact_counts = types, exact_counts
-        rows = np.concatenate([types.means, types.cross]) * np.sqrt(
-            np.tile(types.weights, 2)[:, None]
+    def __init__(
+        self, types: TypeMoments, *, exact_counts: bool = True, axes: bool = False
+    ) -> None:
+        self.labels, self.factors, self.exact_counts = types.labels, types.factors, exact_counts
+        vectors = [types.means, types.label_cross]
+        vectors += [] if types.projection_cross is None else [types.projection_cross]
+        scale = np.sqrt(types.labels.weights)[:, None]
+        _, values, right = np.linalg.svd(
+            np.concatenate([scale * part for part in vectors]), full_matrices=False
         )
-        _, values, right = np.linalg.svd(rows, full_matrices=False)
         basis = right[values > SMALLEST_SINGULAR * values[0]].T
-        self.means, self.cross = types.means @ basis, types.cross @ basis
-        matrix, extra = types.covariance, 0
+        inner = [part @ basis for part in vectors]
+        self.means, self.label_cross = inner[0], inner[1]
+        self.projection_cross = inner[2] if len(inner) > 2 else np.zeros_like(inner[0])
+        matrix, extra, rank = types.covariance, 0, basis.shape[1]
         if types.level is not None:
             matrix, basis, extra = _within_span(types.covariance, types.level, basis)
-        self.diagonal, self.beside, self.basis, values = reduce_symmetric(matrix, basis)
+        elif axes:
+            basis = np.concatenate([basis, np.eye(len(basis))], axis=1)
+        self.diagonal, self.beside, turned, values = reduce_symmetric(matrix, basis)
+        self.basis, self.axes = turned[:, :rank], turned[:, rank:].T
         self.eigenvalues = np.append(values, types.level or 0.0)
         self.counts = np.append(np.ones(len(values)), float(extra))  # of every eigenvalue
-        self.places = [np.flatnonzero(types.components == c) for c in np.unique(types.components)]
+        self.size = len(self.diagonal)
+        components = types.labels.components
+        self.places = [np.flatnonzero(components == c) for c in np.unique(components)]
 
     def times(self, vectors: Floats) -> Floats:
         """Return Σ̄ times vectors (k or k × any), in the tridiagonal basis."""
@@ -70,6 +77,41 @@ class ReducedTypes:
         out[:-1] += (vectors[1:].T * self.beside).T
         out[1:] += (vectors[:-1].T * self.beside).T
         return out
+
+    def respond(self, pull: Floats, ridge: float) -> SharedResponse:
+        """Return Q."""
+        return SharedResponse(self, pull, ridge)
+
+    def law(self, c: int, weights: Floats) -> OutputLaw:
+        """Return the law of u of one component's types."""
+        place, along = self.places[c], self.basis.T @ weights
+        return OutputLaw(
+            self.means[place] @ along,
+            self.factors[place] * float(weights @ self.times(weights)),
+            self.label_cross[place] @ along,
+            self.projection_cross[place] @ along,
+        )
+
+    def combined(
+        self,
+        c: int,
+        means: Floats,
+        *,
+        label: Floats | None = None,
+        projection: Floats | None = None,
+    ) -> Floats:
+        """Return Σ means_t ν_t + label_t ψ̃_t + projection_t c_t over one component's types."""
+        place = self.places[c]
+        inner = means @ self.means[place]
+        if label is not None:
+            inner += label @ self.label_cross[place]
+        if projection is not None:
+            inner += projection @ self.projection_cross[place]
+        return self.basis @ inner
+
+    def covariances_times(self, c: int, factors: Floats, weights: Floats) -> Floats:
+        """Return Σ factors_t Σ_t w over one component's types."""
+        return float(factors @ self.factors[self.places[c]]) * self.times(weights)
 
 
 def _within_span(factor: Floats, level: float, basis: Floats) -> tuple[Floats, Floats, int]:
@@ -85,12 +127,12 @@ def _within_span(factor: Floats, level: float, basis: Floats) -> tuple[Floats, F
     return inside, upper[:, size:], len(factor) - len(inside)
 
 
-class Response:
+class SharedResponse:
     """Q = (λI + Σ pull_t M_t)^{-1} = R − E W Eᵀ, and its traces with M_t."""
 
-    def __init__(self, reduced: ReducedTypes, pull: Floats, ridge: float) -> None:
+    def __init__(self, reduced: SharedCovariance, pull: Floats, ridge: float) -> None:
         r = reduced
-        factors = r.types.factors
+        factors = r.factors
         self.scale = float(pull @ factors)
         bands = np.zeros((2, len(r.diagonal)))
         bands[0] = ridge + self.scale * r.diagonal
@@ -108,7 +150,7 @@ class Response:
         self.trace = float((r.counts * r.eigenvalues) @ self.values)
         self.trace -= float(np.sum(self.weight * self.form))
         left = self.gram - self.gram @ self.weight @ self.gram
-        self.reach = factors * self.trace + np.einsum("td,de,te->t", r.means, left, r.means)
+        self.reach: Floats = factors * self.trace + np.einsum("td,de,te->t", r.means, left, r.means)
 
     def banded(self, right: Floats) -> Floats:
         """Return R times vectors."""
@@ -123,16 +165,22 @@ class Response:
         """Return Q times a vector."""
         return self.banded(right) - self.inner @ (self.weight @ (self.inner.T @ right))
 
+    def spread(self, samples: int, *, shares: Floats, shift: Floats) -> SharedSpread:
+        """Return C."""
+        return SharedSpread(self, samples, shares=shares, shift=shift)
 
-class Spread:
+
+class SharedSpread:
     """C = Cov ŵ as a function of p_tχ_t: its traces with M_t and I.
 
     `fixed` is what exact counts take off every Tr(M_tC), whatever the errors.
     """
 
-    def __init__(self, response: Response, samples: int, *, shares: Floats, shift: Floats) -> None:
+    def __init__(
+        self, response: SharedResponse, samples: int, *, shares: Floats, shift: Floats
+    ) -> None:
         r, q, self.samples = response.reduced, response, samples
-        self.reduced = r
+        self.reduced, self.response = r, response
         plain = q.inner.T @ q.inner
         size = np.eye(len(q.weight)) - q.weight @ q.gram
         self.along, self.plain = size.T @ q.form @ size, size.T @ plain @ size
@@ -144,92 +192,37 @@ class Spread:
         self.second += float(np.sum(mixed * mixed.T))
         self.first = float((r.counts * ratio) @ q.values) - 2 * float(np.sum(q.weight * first))
         self.first += float(np.sum(mixed * (q.weight @ plain).T))
-        moved = samples * np.sqrt(shares)[:, None] * shift  # √ρ_c Qe_c
+        self.moved = moved = samples * np.sqrt(shares)[:, None] * shift  # √ρ_c Qe_c
         self.taken = float(np.sum(moved**2))
         parts = moved @ r.basis
-        fixed = r.types.factors * float(np.sum(moved.T * r.times(moved.T)))
+        fixed = r.factors * float(np.sum(moved.T * r.times(moved.T)))
         fixed += np.sum((r.means @ parts.T) ** 2, axis=1)
-        self.fixed = -fixed / self.samples
+        self.fixed: Floats = -fixed / self.samples
 
     def variances(self, force: Floats) -> Floats:
         """Return Tr(M_tC) without `fixed`, for force_t = p_tχ_t."""
         r = self.reduced
-        whole, kernel = float(force @ r.types.factors), (r.means.T * force) @ r.means
+        whole, kernel = float(force @ r.factors), (r.means.T * force) @ r.means
         covariance = whole * self.second + float(np.sum(kernel * self.along))
         shared = whole * self.along + self.projected @ kernel @ self.projected.T
         forms = np.einsum("td,de,te->t", r.means, shared, r.means)
-        return (r.types.factors * covariance + forms) / self.samples
+        return (r.factors * covariance + forms) / self.samples
 
     def trace(self, force: Floats) -> float:
         """Return Tr C."""
         r = self.reduced
-        whole, kernel = float(force @ r.types.factors), (r.means.T * force) @ r.means
+        whole, kernel = float(force @ r.factors), (r.means.T * force) @ r.means
         total = whole * self.first + float(np.sum(kernel * self.plain)) - self.taken
         return total / self.samples
 
-
-@dataclass(frozen=True)
-class OutputLaw:
-    """u = φᵀw of every type for weights w: mean, variance without that of ŵ, and ψ̃ᵀw."""
-
-    mean: Floats
-    variance: Floats
-    cross: Floats
-
-
-class ByTypes:
-    """What the equations of all losses share: training weights, e_c's force, the law of u."""
-
-    def __init__(self, reduced: ReducedTypes, samples: int, ridge: float) -> None:
-        self.reduced, self.samples, self.ridge = reduced, samples, ridge
-        types, self.exact = reduced.types, reduced.exact_counts
-        self.weights = training_weights(types, samples) if self.exact else types.weights
-        self.kept = [place for place in reduced.places if np.any(self.weights[place] > 0)]
-        self.shares = np.array([self.weights[place].sum() for place in self.kept])
-
-    def law(self, mean: Floats, shift: Floats | float) -> OutputLaw:
-        """Return the law of u for w = w̄ + d_c; a shift of 0 is that of a test point."""
-        r, types = self.reduced, self.reduced.types
-        centre, variance, cross = (np.empty(len(types.weights)) for _ in range(3))
-        moved = np.broadcast_to(shift, (len(self.kept), len(mean)))
-        todo = [*zip(self.kept, moved, strict=True)]
-        todo += [(place, 0.0) for place in r.places if not np.any(self.weights[place] > 0)]
-        for place, change in todo:
-            weights = mean + change
-            along = r.basis.T @ weights
-            centre[place], cross[place] = r.means[place] @ along, r.cross[place] @ along
-            variance[place] = types.factors[place] * (weights @ r.times(weights))
-        return OutputLaw(centre, variance, cross)
-
-    def shared_force(self, forces: list[Floats]) -> list[Floats]:
-        """Return e_c of every component; their mean for all where counts are sampled."""
-        return forces if self.exact else [self.shares @ np.asarray(forces)] * len(forces)
-
-    def pulled(self, pull: Floats, shift: Floats) -> Floats:
-        """Return Σ_c Σ_{t∈c} pull_t M_t d_c."""
-        r, total = self.reduced, np.zeros(len(self.reduced.diagonal))
-        for place, moved in zip(self.kept, shift, strict=True):
-            inner = pull[place] * (r.means[place] @ (r.basis.T @ moved))
-            scale = float(pull[place] @ r.types.factors[place])
-            total += scale * r.times(moved) + r.basis @ (r.means[place].T @ inner)
-        return total
-
-
-def require_converged(
-    what: str, residual: float, iterations: int, *, tolerance: float = TOLERANCE
-) -> None:
-    """Raise NotConverged where a residual is above the tolerance."""
-    if not residual <= tolerance:
-        raise NotConverged(
-            f"types: the {what} changes by {residual:.1e} after {iterations} iterations; raise the "
-            "ridge"
+    def forms(self, vectors: Floats, force: Floats) -> Floats:
+        """Return vᵀCv for the columns v, in the tridiagonal basis."""
+        r = self.reduced
+        solved = self.response.solve(vectors)
+        whole, kernel = float(force @ r.factors), (r.means.T * force) @ r.means
+        inner = r.basis.T @ solved
+        total = whole * np.sum(solved * r.times(solved), axis=0)
+        total += np.sum(inner * (kernel @ inner), axis=0) - np.sum(
+            (self.moved @ vectors) ** 2, axis=0
         )
-
-
-def training_weights(types: TypeMoments, samples: int) -> Floats:
-    """Return p_t with the components' shares rounded to whole numbers of samples."""
-    names = np.unique(types.components)
-    shares = np.array([types.weights[types.components == c].sum() for c in names])
-    counts = np.asarray(exact_counts(shares, samples)) / samples
-    factor = dict(zip(names.tolist(), (counts / shares).tolist(), strict=True))
-    return types.weights * np.array([factor[c] for c in types.components.tolist()])
+        return np.maximum(total, 0.0) / self.samples

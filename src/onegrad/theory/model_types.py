@@ -1,0 +1,136 @@
+"""The types of one model after a step, and which algebra serves it.
+
+Types share their covariance up to a factor where that holds: it is the faster by far, and one
+reduction serves every number of samples, penalty and loss. Where the features' variances change
+their shape from type to type, as those of Hermite models do at strong spikes, every type has its
+own. Where spikes are too many for a grid, components are the types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from onegrad.data.mixture import Mixture
+from onegrad.data.teacher import Teacher
+from onegrad.describe.arrays import Floats
+from onegrad.describe.exceptions import NotConverged
+from onegrad.models.feature_map import FeatureMap
+from onegrad.theory.by_types import TypeAlgebra
+from onegrad.theory.errors_by_types import Solution, TypeErrors, solve_by_types, tabulated
+from onegrad.theory.grid_types import Types, all_types, fits_grid
+from onegrad.theory.margins import Margins, PointBlock
+from onegrad.theory.own_covariances import OwnCovariances
+from onegrad.theory.shared_covariance import SharedCovariance
+from onegrad.theory.type_moments import component_moments, grid_labels, grid_moments, unevenness
+
+LARGEST_UNEVENNESS = 0.8  # of types that share a covariance
+LARGEST_CORRELATION = 0.9  # of output and projection, squared, for types that share a covariance
+MOST_NEURONS = 2500  # of a model whose types have a covariance each without being asked
+
+
+@dataclass(frozen=True)
+class ModelTypes:
+    """A model's feature map on a first layer; `initial` is the layer before the steps.
+
+    `binary` says that labels are ±1; `full` that every type has its own covariance, come what may.
+    `rounds` draws points from the mixture, for errors that components as types do not tell.
+    """
+
+    mixture: Mixture
+    teacher: Teacher
+    feature_map: FeatureMap
+    first_layer: Floats
+    initial: Floats
+    binary: bool
+    exact_counts: bool
+    full: bool = False
+    rounds: Callable[[], Iterator[list[PointBlock]]] | None = None
+
+    @property
+    def on_grid(self) -> bool:
+        """Whether types are coordinates on a grid, not components alone."""
+        return self.full or fits_grid(self.mixture, self.teacher)
+
+    def _types(self) -> list[Types]:
+        return all_types(
+            self.mixture, self.teacher, self.feature_map, self.first_layer, initial=self.initial
+        )
+
+    @cached_property
+    def _first(self) -> tuple[TypeAlgebra, bool]:
+        """The algebra to begin with, and whether its types have a covariance each."""
+        if not self.on_grid:
+            moments = component_moments(
+                self.mixture,
+                self.teacher,
+                self.first_layer,
+                self.feature_map,
+                binary=self.binary,
+            )
+            # Rates and losses are then averaged over points, which need the basis.
+            algebra = SharedCovariance(moments, exact_counts=self.exact_counts, axes=self._averaged)
+            return algebra, False
+        types = self._types()
+        own = self.full or (
+            unevenness(types) > LARGEST_UNEVENNESS and len(self.first_layer) <= MOST_NEURONS
+        )
+        if own:
+            return self._own_of(types), True
+        labels = grid_labels(types, self.teacher, binary=self.binary)
+        moments = grid_moments(types, labels)
+        return SharedCovariance(moments, exact_counts=self.exact_counts), False
+
+    def _own_of(self, types: list[Types]) -> OwnCovariances:
+        labels = grid_labels(types, self.teacher, binary=self.binary)
+        return OwnCovariances(types, labels, exact_counts=self.exact_counts)
+
+    @cached_property
+    def _own(self) -> OwnCovariances:
+        return self._own_of(self._types())
+
+    def solve(self, samples: int, ridge: float, *, loss: str) -> Solution:
+        """Return the solution; by a covariance per type where u and s nearly agree."""
+        algebra, own = self._first
+        if own or not self.on_grid:
+            return solve_by_types(algebra, samples, ridge, loss=loss)
+        try:
+            solution = solve_by_types(algebra, samples, ridge, loss=loss)
+            if solution.correlation <= LARGEST_CORRELATION:
+                return solution
+        except NotConverged:
+            if algebra.labels.centres is None or loss == "square":
+                raise
+        return solve_by_types(self._own, samples, ridge, loss=loss)
+
+    @property
+    def _averaged(self) -> bool:
+        """Whether errors are averaged over points."""
+        return not self.on_grid and self.rounds is not None
+
+    def errors(self, *, samples: Sequence[int], ridges: Sequence[float], loss: str) -> TypeErrors:
+        """Return the errors for every m (rows) and λ (columns)."""
+        solutions = [[self.solve(m, ridge, loss=loss) for ridge in ridges] for m in samples]
+        points = [[solution.errors() for solution in row] for row in solutions]
+        if self._averaged and (self.binary or loss != "square"):
+            self._average(points, solutions, loss)
+        return tabulated(points)
+
+    def _average(
+        self, points: list[list[dict[str, float]]], solutions: list[list[Solution]], loss: str
+    ) -> None:
+        """Replace what is averaged over points."""
+        algebra, _ = self._first
+        assert isinstance(algebra, SharedCovariance)
+        assert self.rounds is not None
+        every = [solution for row in solutions for solution in row]
+        margins = Margins(algebra, self.feature_map, self.first_layer, every)
+        averages, _ = margins.averages(self.rounds(), loss=loss)
+        for point, solution, average in zip(
+            [point for row in points for point in row], every, averages, strict=True
+        ):
+            point |= average
+            if "train_loss" in average:
+                norm = point["squared_weight_norm"]
+                point["objective"] = average["train_loss"] + 0.5 * solution.ridge * norm
