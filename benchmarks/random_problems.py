@@ -1,16 +1,20 @@
 """Theory against simulation on random problems of all kinds: by types and by a single type.
 
-    python benchmarks/random_problems.py [COUNT] [TRIALS] [SEED]
+    python benchmarks/random_problems.py [COUNT] [TRIALS] [SEED] [square|all] [FILE]
 
 Levels .25 to 4, weights, ranks, means, five activations, regression and classes, penalties 1e-6 to
-1, m/n and k/m from .3 to 3. Printed: the deviation of every method's test MSE from the trials,
-paired on the same first layers, then shares within 3 % and 5 %, beside four standard errors.
+1, m/n and k/m from .3 to 3; "all" draws losses and teachers of signs too. Printed: the deviation of
+every method's test error (the MSE, or the loss where it is not the square) from the trials, paired
+on the same first layers; then shares within 3 %, 5 % and `theory_error`. FILE gets a line of CSV
+per problem, from which `benchmarks/calibrate.py` fits the constants of `theory_error`.
 """
 
 from __future__ import annotations
 
+import csv
 import sys
 import warnings
+from pathlib import Path
 from time import process_time
 from typing import Any
 
@@ -19,11 +23,16 @@ import numpy as np
 from onegrad import Problem, predict, simulate
 from onegrad.describe.arrays import Floats
 from onegrad.describe.exceptions import Failure, InvalidInput
+from onegrad.models.network import NETWORK
+from onegrad.theory.reliability import Indicators
+from onegrad.training.instance import draw
+from onegrad.training.run import Run
+from onegrad.verbs.predicted_draw import PredictedRun
 
 METHODS = ("types", "single")
 
 
-def random_problem(rng: np.random.Generator) -> Problem:
+def random_problem(rng: np.random.Generator, kinds: str) -> Problem:
     """Return a problem of 120 to 220 dimensions."""
     n = int(rng.integers(120, 220))
     m = round(n * 3 ** rng.uniform(-1, 1))
@@ -47,15 +56,28 @@ def random_problem(rng: np.random.Generator) -> Problem:
         link = str(rng.choice(["relu", "tanh", "z+z**2/2"]))
         teacher = {"kind": "index", "link": link, "noise": 0.1}
     activation = str(rng.choice(["relu", "tanh", "sigmoid", "gelu", "erf"]))
-    return Problem(
-        dimension=n,
-        network={"width": round(m * 3 ** rng.uniform(-1, 1)), "activation": activation},
-        training={"samples": int(rng.integers(100, 300))},
-        readout={"samples": m, "ridge": float(10 ** rng.uniform(-6, 0))},
-        data={"components": components},
-        teacher=teacher,
-        scaling={"strength": float(rng.uniform()), "weighting": float(rng.uniform())},
-    )
+    fields: dict[str, Any] = {
+        "dimension": n,
+        "network": {"width": round(m * 3 ** rng.uniform(-1, 1)), "activation": activation},
+        "training": {"samples": int(rng.integers(100, 300))},
+        "readout": {"samples": m, "ridge": float(10 ** rng.uniform(-6, 0))},
+        "data": {"components": components},
+        "teacher": teacher,
+        "scaling": {"strength": float(rng.uniform()), "weighting": float(rng.uniform())},
+    }
+    return Problem(**(fields if kinds == "square" else _of_all_kinds(rng, fields)))
+
+
+def _of_all_kinds(rng: np.random.Generator, fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields with a loss, and with a teacher of signs in half of the regressions."""
+    teacher = fields["teacher"]
+    if teacher["kind"] == "index" and rng.random() < 0.5:
+        teacher = {"kind": "sign"} if rng.random() < 0.6 else {"kind": "logistic", "slope": 3.0}
+    regression = teacher["kind"] == "index"
+    losses = ["square", "huber:0.5"] if regression else ["square", "logistic", "squared_hinge"]
+    losses += [] if regression else ["logistic", "hinge"]
+    readout = {**fields["readout"], "loss": str(rng.choice(losses))}
+    return {**fields, "teacher": teacher, "readout": readout, "test_samples": 4000}
 
 
 def deviation(predicted: Floats, simulated: Floats) -> tuple[float, float]:
@@ -66,45 +88,116 @@ def deviation(predicted: Floats, simulated: Floats) -> tuple[float, float]:
     return gap, float(spread) / np.sqrt(len(simulated)) / scale
 
 
+def compared(problem: Problem, trials: int, seconds: dict[str, float]) -> dict[str, float]:
+    """Return deviations of both methods, the estimated error, and what it is made of."""
+    simulated = simulate(problem, "network", trials=trials, workers=2).metrics
+    name = "test_mse" if problem.readout.loss == "square" else "test_loss"
+    row: dict[str, float] = {}
+    for method in METHODS if name == "test_mse" else METHODS[:1]:
+        start = process_time()
+        try:
+            errors = predict(problem, "network", method=method, draws=trials).metrics  # type: ignore[arg-type]
+        except (Failure, InvalidInput) as error:
+            print(f"  {method}: {error}")
+            continue
+        seconds[method] += process_time() - start
+        for metric, short in ((name, method), ("misclassification", f"{method}_rate")):
+            if metric in errors and metric in simulated:
+                pair = deviation(errors[metric][:, 0, 0], simulated[metric][:, 0, 0])
+                row[short], row[f"{short}_stderr"] = pair
+                row[f"{short}_value"] = float(simulated[metric].mean())
+        if "theory_error" in errors:
+            row["theory_error"] = float(errors["theory_error"].mean())
+    return {**row, **_indicators(problem)}
+
+
+def _indicators(problem: Problem) -> dict[str, float]:
+    """Return the first draw's indicators."""
+    run = PredictedRun(Run(draw(problem, seed=0, trial=0)), [NETWORK])
+    types = run.types_after(problem.training.steps)[NETWORK.key]
+    try:
+        solution = types.solve(problem.samples, problem.ridges[0], loss=problem.readout.loss)
+    except Failure:
+        return {}
+    return {name: float(v) for name, v in vars(Indicators.of(solution)).items()}
+
+
 def main() -> None:
     """Print a line per problem, then the shares."""
-    count, trials, seed = (int(a) for a in (*sys.argv[1:], *("40", "12", "0")[len(sys.argv) - 1 :]))
+    given = dict(enumerate(sys.argv[1:]))
+    count, trials, seed = (int(given.get(i, d)) for i, d in enumerate(("40", "12", "0")))
+    kinds, path = given.get(3, "square"), given.get(4)
     warnings.simplefilter("ignore")
     rng = np.random.default_rng(seed)
     rows, seconds = [], dict.fromkeys(METHODS, 0.0)
     for index in range(count):
-        problem = random_problem(rng)
-        simulated = simulate(problem, "network", trials=trials, workers=2).metrics["test_mse"]
-        row = []
-        for method in METHODS:
-            start = process_time()
-            try:
-                errors = predict(problem, "network", method=method, draws=trials)  # type: ignore[arg-type]
-                row.append(deviation(errors.metrics["test_mse"][:, 0, 0], simulated[:, 0, 0]))
-            except (Failure, InvalidInput) as error:
-                print(f"  {method}: {error}")
-                row.append((np.nan, np.nan))
-            seconds[method] += process_time() - start
+        problem = random_problem(rng, kinds)
+        row = compared(problem, trials, seconds)
         rows.append(row)
         print(_line(index, problem, row), flush=True)
-    table = np.array(rows)
-    for i, method in enumerate(METHODS):
-        gap, error = np.abs(table[:, i, 0]), table[:, i, 1]
-        shares = [np.mean(gap <= limit + 4 * error) for limit in (0.0, 0.03, 0.05)]
+        if path is not None:
+            _append(Path(path), problem, row)
+    for method in METHODS:
+        _print_shares(method, rows)
+        print(f"  {seconds[method] / count / trials:.3f} s per draw")
+
+
+def _print_shares(method: str, rows: list[dict[str, float]]) -> None:
+    for name in (method, f"{method}_rate"):
+        chosen = [row for row in rows if name in row]
+        if not chosen:
+            continue
+        gap, stderr, bound = (
+            np.array([row.get(key, np.nan) for row in chosen])
+            for key in (name, f"{name}_stderr", "theory_error")
+        )
+        gap = np.abs(gap)
+        shares = [float(np.mean(gap <= limit + 4 * stderr)) for limit in (0.0, 0.03, 0.05)]
         print(
-            f"{method}: within 4 s.e. {shares[0]:.2f}, 3 % + 4 s.e. {shares[1]:.2f}, 5 % + 4 s.e. "
-            f"{shares[2]:.2f}; median {np.nanmedian(gap):.3f}, worst {np.nanmax(gap):.3f}; "
-            f"{seconds[method] / count / trials:.3f} s per draw"
+            f"{name}: {len(chosen)} problems; within 3 % {np.mean(gap <= 0.03):.2f}, 5 % "
+            f"{np.mean(gap <= 0.05):.2f}; beside 4 s.e.: 0 % {shares[0]:.2f}, 3 % {shares[1]:.2f}, "
+            f"5 % {shares[2]:.2f}; within theory_error {np.mean(gap <= bound):.2f}, beside 2 s.e. "
+            f"{np.mean(gap <= bound + 2 * stderr):.2f}; median {np.median(gap):.4f}, worst "
+            f"{np.max(gap):.3f}"
         )
 
 
-def _line(index: int, problem: Problem, row: list[tuple[float, float]]) -> str:
+def _append(path: Path, problem: Problem, row: dict[str, float]) -> None:
+    facts: dict[str, Any] = {
+        "teacher": problem.teacher.kind,
+        "loss": problem.readout.loss,
+        "activation": problem.network.activation,
+        "n": problem.dimension,
+        "m": problem.samples,
+        "k": problem.width,
+        "ridge": problem.ridges[0],
+        "strength": problem.scaling.strength,
+        "weighting": problem.scaling.weighting,
+    }
+    names = [*METHODS, *(f"{method}_rate" for method in METHODS)]
+    columns = [*facts]
+    columns += [f"{name}{end}" for name in names for end in ("", "_stderr", "_value")]
+    columns += ["theory_error", *Indicators.__dataclass_fields__]
+    fresh = not path.exists()
+    with path.open("a", newline="") as file:
+        writer = csv.DictWriter(file, columns)
+        if fresh:
+            writer.writeheader()
+        writer.writerow({**facts, **row})
+
+
+def _line(index: int, problem: Problem, row: dict[str, float]) -> str:
     scaling = problem.scaling
-    gaps = "  ".join(f"{100 * gap:+6.1f} ± {100 * error:.1f} %" for gap, error in row)
+    gaps = "  ".join(
+        f"{name} {100 * row[name]:+.1f} ± {100 * row[f'{name}_stderr']:.1f} %"
+        for name in (*METHODS, "types_rate")
+        if name in row
+    )
     return (
-        f"{index:3d} {problem.teacher.kind:6s} {problem.network.activation:7s} "
-        f"n {problem.dimension} m {problem.samples} k {problem.width} "
-        f"ridge {problem.ridges[0]:.0e} ({scaling.strength:.2f}, {scaling.weighting:.2f})  {gaps}"
+        f"{index:3d} {problem.teacher.kind:8s} {problem.readout.loss:13s} "
+        f"{problem.network.activation:7s} n {problem.dimension} m {problem.samples} "
+        f"k {problem.width} ridge {problem.ridges[0]:.0e} "
+        f"({scaling.strength:.2f}, {scaling.weighting:.2f})  {gaps}"
     )
 
 

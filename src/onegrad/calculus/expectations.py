@@ -12,6 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from onegrad.calculus.closed_forms import normal_density
+from onegrad.calculus.expectation_tables import tabulated_coefficients
 from onegrad.calculus.function import REACH, Function
 from onegrad.calculus.interpolation import interpolate
 from onegrad.calculus.polynomials import gauss_legendre, orthonormal_hermite
@@ -21,6 +22,7 @@ STEP = 0.05
 PANEL_NODES = 160
 SMALLEST_DEVIATION = 1e-12
 _BLOCK = 256
+TABLE_FROM = 20_000  # pairs of mean and deviation from which a table pays
 # For deviations beyond this a smooth σ looks like a step: panels end where it has settled.
 WIDE, WIDE_EDGES = 100.0, (-40.0, 0.0, 40.0)
 
@@ -75,6 +77,17 @@ def _integrate(
         )
         if values is not None:
             return values.reshape(order + 1, *means.shape)
+    if m.size >= TABLE_FROM:
+        table = tabulated_coefficients(
+            lambda nodes, scales, most: _quadrature(
+                activation, nodes, scales, most, squared=squared
+            ),
+            m,
+            s,
+            order,
+        )
+        if table is not None:
+            return table.reshape(order + 1, *means.shape)
     return _quadrature(activation, m, s, order, squared=squared).reshape(order + 1, *means.shape)
 
 

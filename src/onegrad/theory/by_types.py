@@ -66,6 +66,7 @@ class TypeAlgebra(Protocol):
     labels: TypeLabels
     exact_counts: bool
     size: int  # length of vectors
+    neurons: int  # k
     places: list[Places]  # the types of every component
 
     def respond(self, pull: Floats, ridge: float) -> Response:

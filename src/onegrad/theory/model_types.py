@@ -22,6 +22,7 @@ from onegrad.theory.errors_by_types import Solution, TypeErrors, solve_by_types,
 from onegrad.theory.grid_types import Types, all_types, fits_grid
 from onegrad.theory.margins import Margins, PointBlock
 from onegrad.theory.own_covariances import OwnCovariances
+from onegrad.theory.reliability import Indicators, theory_error
 from onegrad.theory.shared_covariance import SharedCovariance
 from onegrad.theory.type_moments import component_moments, grid_labels, grid_moments, unevenness
 
@@ -112,7 +113,7 @@ class ModelTypes:
     def errors(self, *, samples: Sequence[int], ridges: Sequence[float], loss: str) -> TypeErrors:
         """Return the errors for every m (rows) and λ (columns)."""
         solutions = [[self.solve(m, ridge, loss=loss) for ridge in ridges] for m in samples]
-        points = [[solution.errors() for solution in row] for row in solutions]
+        points = [[_with_error(solution) for solution in row] for row in solutions]
         if self._averaged and (self.binary or loss != "square"):
             self._average(points, solutions, loss)
         return tabulated(points)
@@ -134,3 +135,7 @@ class ModelTypes:
             if "train_loss" in average:
                 norm = point["squared_weight_norm"]
                 point["objective"] = average["train_loss"] + 0.5 * solution.ridge * norm
+
+
+def _with_error(solution: Solution) -> dict[str, float]:
+    return {**solution.errors(), "theory_error": theory_error(Indicators.of(solution))}

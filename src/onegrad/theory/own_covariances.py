@@ -25,7 +25,7 @@ class OwnCovariances:
         self, types: list[Types], labels: TypeLabels, *, exact_counts: bool = True
     ) -> None:
         self.types, self.labels, self.exact_counts = types, labels, exact_counts
-        self.size = types[0].rest.shape[1]
+        self.size = self.neurons = types[0].rest.shape[1]
         ends = np.cumsum([0, *(len(own.weights) for own in types)])
         self.places = [np.arange(first, last) for first, last in pairwise(ends)]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import LinAlgError, qr, solveh_banded
+from scipy.linalg import LinAlgError, eigh, qr, solveh_banded
 
 from onegrad.describe.arrays import Floats
 from onegrad.describe.exceptions import NotConverged
@@ -51,10 +51,7 @@ class SharedCovariance:
         vectors = [types.means, types.label_cross]
         vectors += [] if types.projection_cross is None else [types.projection_cross]
         scale = np.sqrt(types.labels.weights)[:, None]
-        _, values, right = np.linalg.svd(
-            np.concatenate([scale * part for part in vectors]), full_matrices=False
-        )
-        basis = right[values > SMALLEST_SINGULAR * values[0]].T
+        basis = _row_space(np.concatenate([scale * part for part in vectors]))
         inner = [part @ basis for part in vectors]
         self.means, self.label_cross = inner[0], inner[1]
         self.projection_cross = inner[2] if len(inner) > 2 else np.zeros_like(inner[0])
@@ -67,7 +64,7 @@ class SharedCovariance:
         self.basis, self.axes = turned[:, :rank], turned[:, rank:].T
         self.eigenvalues = np.append(values, types.level or 0.0)
         self.counts = np.append(np.ones(len(values)), float(extra))  # of every eigenvalue
-        self.size = len(self.diagonal)
+        self.size, self.neurons = len(self.diagonal), types.means.shape[1]
         components = types.labels.components
         self.places = [np.flatnonzero(components == c) for c in np.unique(components)]
 
@@ -112,6 +109,18 @@ class SharedCovariance:
     def covariances_times(self, c: int, factors: Floats, weights: Floats) -> Floats:
         """Return Σ factors_t Σ_t w over one component's types."""
         return float(factors @ self.factors[self.places[c]]) * self.times(weights)
+
+
+def _row_space(rows: Floats) -> Floats:
+    """Return an orthonormal basis (k × d) of the rows, but for what is smaller than all matters."""
+    count, k = rows.shape
+    wide = count < k
+    gram = rows @ rows.T if wide else rows.T @ rows
+    least = SMALLEST_SINGULAR**2 * float(np.trace(gram))
+    values, vectors = eigh(gram, subset_by_value=(least, np.inf), check_finite=False)
+    basis = (vectors.T @ rows / np.sqrt(values)[:, None]).T if wide else vectors
+    # Of a Gram matrix small vectors come out less orthogonal than they should be.
+    return np.asarray(qr(basis, mode="economic", check_finite=False)[0])
 
 
 def _within_span(factor: Floats, level: float, basis: Floats) -> tuple[Floats, Floats, int]:

@@ -17,7 +17,7 @@ from onegrad.problem.problem import Problem
 
 METRICS = (
     *("test_mse", "train_mse", "objective", "squared_weight_norm", "misclassification"),
-    *("test_loss", "train_loss", "train_misclassification"),
+    *("test_loss", "train_loss", "train_misclassification", "theory_error"),
 )
 
 

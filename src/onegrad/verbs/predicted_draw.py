@@ -78,15 +78,15 @@ def _kept_run(
     seed: int,
     trial: int,
     shared: Shared | None,
-) -> _PredictedRun:
+) -> PredictedRun:
     """Return the run of a draw, kept for problems that differ in samples, penalty or steps alone.
 
     A longer run goes on where a shorter one ended.
     """
 
-    def start() -> _PredictedRun:
+    def start() -> PredictedRun:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            return _PredictedRun(Run(draw(problem, seed=seed, trial=trial), shared=shared), models)
+            return PredictedRun(Run(draw(problem, seed=seed, trial=trial), shared=shared), models)
 
     if shared is None:
         return start()
@@ -102,7 +102,7 @@ def _kept_run(
     return shared.get("draw", key, start)
 
 
-class _PredictedRun:
+class PredictedRun:
     """A draw that goes on step by step; the moments after a step stay."""
 
     def __init__(self, run: Run, models: Sequence[Model]) -> None:
@@ -125,6 +125,12 @@ class _PredictedRun:
         self, step: int, samples: tuple[int, ...], problem: Problem, *, full: bool = False
     ) -> dict[str, TypeErrors]:
         """Return the errors by types, samples × penalties; `full` gives each its own covariance."""
+        how: Any = {"samples": samples, "ridges": problem.ridges, "loss": problem.readout.loss}
+        types = self.types_after(step, full=full)
+        return {key: own.errors(**how) for key, own in types.items()}
+
+    def types_after(self, step: int, *, full: bool = False) -> dict[str, ModelTypes]:
+        """Return every model's types after a step, by key."""
         if step not in self._types:
             instance, layers, trained = self._drawn(step)
             signs = instance.problem.binary and instance.problem.training.subtract == "none"
@@ -143,8 +149,7 @@ class _PredictedRun:
                     rounds=partial(point_rounds, instance),
                 )
             self._types[step] = types
-        how: Any = {"samples": samples, "ridges": problem.ridges, "loss": problem.readout.loss}
-        return {key: types.errors(**how) for key, types in self._types[step].items()}
+        return self._types[step]
 
     def _drawn(self, step: int) -> tuple[Instance, Layers, Floats]:
         """Return the instance, the initial layers and the first layer after a step."""

@@ -1,0 +1,74 @@
+"""Expectations at very many means and few deviations, from a table and Taylor's series.
+
+â_l(m, s) = E[σ(m + s z)H_l(z)]/√l! is analytic in both arguments, and its derivatives in m are the
+next coefficients: ∂â_l/∂m = √(l+1)/s · â_{l+1}. So a table over a grid of means, fine beside s, and
+a polynomial in s at each of them give all values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from onegrad.calculus.interpolation import interpolate
+from onegrad.describe.arrays import Floats
+
+SPACING = 0.125  # of table means, in the smallest deviation
+TERMS = 10  # of Taylor's series: (1/16)^10/√10! leaves 1e−15
+TOLERANCE = 1e-12
+MOST_MEANS = 20_000  # of a table
+BLOCK = 1 << 16
+
+Coefficients = Callable[[Floats, Floats, int], Floats]  # of means, deviations and order
+
+
+def tabulated_coefficients(
+    exact: Coefficients, means: Floats, deviations: Floats, order: int
+) -> Floats | None:
+    """Return coefficients 0 … order at pairs of means and deviations (1-D), None if that is dearer.
+
+    `exact` returns them by quadrature, (order + 1) × pairs.
+    """
+    scales, own = np.unique(deviations, return_inverse=True)
+    low, high, smallest = float(means.min()), float(means.max()), float(scales[0])
+    count = int((high - low) / (SPACING * smallest)) + 2 if high > low else 2
+    if count > MOST_MEANS or 4 * count * min(len(scales), 32) > len(means):
+        return None
+    grid = np.linspace(low, high, count) if high > low else np.array([low, low + 1.0])
+    whole = order + TERMS
+    table = interpolate(
+        lambda nodes: _on_grid(exact, grid, nodes, whole), scales, tolerance=TOLERANCE
+    )
+    if table is None:
+        return None
+    by_place = np.ascontiguousarray(table.reshape(whole + 1, count, -1).transpose(2, 1, 0))
+    step = grid[1] - grid[0]
+    out = np.empty((order + 1, len(means)))
+    for start in range(0, len(means), BLOCK):
+        part = slice(start, start + BLOCK)
+        nearest = np.minimum(np.rint((means[part] - low) / step).astype(int), count - 1)
+        shift = (means[part] - grid[nearest]) / deviations[part]
+        out[:, part] = _taylor(by_place[own[part], nearest], shift, order)
+    return out
+
+
+def _on_grid(exact: Coefficients, grid: Floats, nodes: Floats, order: int) -> Floats:
+    """Return the coefficients at all pairs of grid and nodes, (order + 1)·grid × nodes."""
+    means, deviations = np.repeat(grid, len(nodes)), np.tile(nodes, len(grid))
+    return exact(means, deviations, order).reshape(-1, len(nodes))
+
+
+def _taylor(rows: Floats, shift: Floats, order: int) -> Floats:
+    """Return â_l at means moved by `shift` deviations, from rows of coefficients at one mean each.
+
+    â_l(m + δs) = Σ_j δ^j/j! · √((l+j)!/l!) · â_{l+j}(m)
+    """
+    out = np.empty((order + 1, len(shift)))
+    for degree in range(order + 1):
+        value = np.zeros_like(shift)
+        for j in range(TERMS, 0, -1):
+            # Horner's scheme: the factor of term j beside that of term j − 1.
+            value = (value + rows[:, degree + j]) * (shift * np.sqrt(degree + j) / j)
+        out[degree] = value + rows[:, degree]
+    return out

@@ -1,0 +1,58 @@
+"""How far a prediction may be off: an estimate from what the equations already know.
+
+Theory is exact for many neurons and samples. At finite size it errs the more, the more the readout
+amplifies noise (near the interpolation peak), the fewer samples a component has, and the more the
+reach of points differs. `benchmarks/random_problems.py` measures these deviations on random
+problems and fits the constants below to them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import exp, log
+
+import numpy as np
+
+from onegrad.theory.convex_by_types import ConvexByTypes
+from onegrad.theory.ridge_by_types import RidgeByTypes
+
+# log error = constant + Σ slope · log indicator, then raised to cover nine in ten.
+CONSTANT = log(0.02)
+SLOPES = {"amplification": 0.5, "size": 0.5, "count": 0.0, "reach": 0.0}
+SMALLEST, LARGEST = 0.002, 1.0
+
+
+@dataclass(frozen=True)
+class Indicators:
+    """What the error of a prediction is estimated from."""
+
+    amplification: float  # test error beside what is left of it without the variance of ŵ
+    size: float  # 1/min(m, k)
+    count: float  # 1/samples of the smallest component
+    reach: float  # deviation of log(1 + γ_t) over types
+
+    @classmethod
+    def of(cls, solution: RidgeByTypes | ConvexByTypes) -> Indicators:
+        """Return the indicators of a solution."""
+        weights = solution.weights
+        law = solution.law(solution.mean, solution.no_shift)
+        whole = float(weights @ ((solution.labels.means - law.mean) ** 2 + law.variance))
+        whole += float(weights @ (solution.labels.variances - 2 * law.label))
+        spread = float(weights @ solution.variance)
+        logs = np.log1p(solution.reach)
+        mean = float(weights @ logs) / float(weights.sum())
+        used = solution.shares[solution.shares > 0]
+        return cls(
+            amplification=1 + spread / max(whole, 1e-300),
+            size=1 / min(solution.samples, solution.algebra.neurons),
+            count=1 / (solution.samples * float(used.min())),
+            reach=float(np.sqrt(weights @ (logs - mean) ** 2)),
+        )
+
+
+def theory_error(indicators: Indicators) -> float:
+    """Return the relative error of predicted test errors that nine in ten do not exceed."""
+    value = CONSTANT + SLOPES["amplification"] * log(indicators.amplification)
+    value += SLOPES["size"] * log(indicators.size) + SLOPES["count"] * log(indicators.count)
+    value += SLOPES["reach"] * log(0.01 + indicators.reach)
+    return min(max(exp(value), SMALLEST), LARGEST)
