@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 @models_option("network, hermite, hermite:DEGREE, linear, untrained")
 @click.option(
     "--method",
-    default="single",
+    default="types",
     show_default=True,
-    help="single; types where samples differ in size; full_types for training errors at strong "
-    "spikes or steps.",
+    help="types; full_types with a covariance for each of them; single treats all samples alike, "
+    "for comparison.",
 )
 @draws_option
 @seed_option
@@ -54,7 +54,7 @@ def predict(
 
     A comma list for --samples or --ridge gives the whole curve at the price of one point. Along a
     list of samples, width and step samples stay fixed: give --width and --step-samples, or those of
-    the problem file hold. Nothing is classified or sampled: misclassification is not predicted.
+    the problem file hold.
     """
     from onegrad.cli.error_tables import print_table
     from onegrad.cli.progress import WorkProgress

@@ -23,7 +23,7 @@ from onegrad.problem.registered import registered_marks
 from onegrad.training.reuse import Shared
 from onegrad.training.streams import NUMERICS
 from onegrad.verbs.observation import observed_trial
-from onegrad.verbs.predicted_draw import Method, predict_draw
+from onegrad.verbs.predicted_draw import DEFAULT_METHOD, Method, predict_draw
 from onegrad.verbs.trial import run_trial
 
 SHORT_MARK = 12
@@ -39,7 +39,7 @@ class Job:
     models: tuple[Model, ...]
     seed: int
     trial: int
-    method: Method = "single"
+    method: Method = DEFAULT_METHOD
     observe: Literal["no", "steps", "neurons"] = "no"
 
     def identity(self, model: Model) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from onegrad.models.model import Model
 from onegrad.models.resolve import resolve_models
 from onegrad.problem.problem import Problem
 from onegrad.verbs.cost import check_mixture_memory
-from onegrad.verbs.predicted_draw import Method
+from onegrad.verbs.predicted_draw import DEFAULT_METHOD, Method
 from onegrad.verbs.prediction import require_theory
 
 Verb = Literal["simulate", "predict"]
@@ -116,7 +116,7 @@ class Sweep(Document):
     verbs: Annotated[tuple[Verb, ...], BeforeValidator(_names)] = ("simulate",)
     trials: Count = 8
     draws: Count = 4
-    method: Method = "single"
+    method: Method = DEFAULT_METHOD
     observe: Literal["no", "steps", "neurons"] = "no"
     seed: Annotated[int, PlainValidator(lambda n: whole_number("seed", n, least=0))] = 0
 

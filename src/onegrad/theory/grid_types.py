@@ -27,6 +27,7 @@ from onegrad.theory.spike_grid import (
     MOST_TYPES,
     STRONG_NODES,
     STRONG_RATIO,
+    GridTooLarge,
     spike_quadrature,
 )
 
@@ -70,21 +71,22 @@ def component_types(
     first_layer: Floats,
     *,
     step_direction: Floats | None,
+    jumps: bool = False,
 ) -> Types:
     """Return the types of one component for a first layer and a model."""
     basis, projected = _conditioned(gaussian, first_layer, step_direction)
     off = first_layer - projected @ basis.T
     deviations = np.sqrt(gaussian.level) * np.linalg.norm(off, axis=1)
     if np.min(deviations) <= SMALLEST_SHARE * np.max(np.linalg.norm(first_layer, axis=1)):
-        raise InvalidInput(
+        raise GridTooLarge(
             f"method='full_types': dimension={len(basis)} leaves neurons nothing off the "
-            f"{basis.shape[1]} conditioned directions; use method='single'"
+            f"{basis.shape[1]} conditioned directions; use method='types'"
         )
     variances = np.sum(basis * gaussian.covariance_times(basis), axis=0)
     seen = teacher.directions.T @ (basis * np.sqrt(variances))  # what the label reads, 0 or 1 row
     power = teacher.projected_variance(gaussian)
     loadings = projected * np.sqrt(variances)
-    grid, weights = spike_quadrature(gaussian, loadings, deviations, seen, power=power)
+    grid, weights = spike_quadrature(gaussian, loadings, deviations, seen, power=power, jumps=jumps)
     mean = np.zeros(len(basis)) if gaussian.mean is None else gaussian.mean
     coordinates = basis.T @ mean + grid * np.sqrt(variances)
     means = coordinates @ projected.T + off @ mean
@@ -119,8 +121,8 @@ def _warn_if_coarse(index: int, weights: Floats, power: Floats, exact: float) ->
     """Warn where the grid's E y² of a component is too far from the exact one."""
     if abs(weights @ power - exact) > LARGEST_LABEL_ERROR * exact:
         warnings.warn(
-            f"method='full_types': the grid of {len(weights)} types gives E y² of component "
-            f"{index} with an error of {weights @ power / exact - 1:+.1%}; prefer method='single'",
+            f"types: a grid of {len(weights)} gives E y² of component {index} with an error of "
+            f"{weights @ power / exact - 1:+.1%}; compare with method='single'",
             stacklevel=3,
         )
 
@@ -170,12 +172,15 @@ def fits_grid(mixture: Mixture, teacher: Teacher) -> bool:
     several_parts = isinstance(teacher, TeacherSum) and len(teacher.terms) > 1
     if teacher.directions.shape[1] > 1 or several_parts:
         return False
-    return all(map(_component_fits, mixture.components))
+    reads = teacher.directions.shape[1] > 0
+    return all(_component_fits(gaussian, reads) for gaussian in mixture.components)
 
 
-def _component_fits(gaussian: Gaussian) -> bool:
+def _component_fits(gaussian: Gaussian, reads: bool) -> bool:
+    """Return whether spikes and step, one of them perhaps read by a jumping label, fit a grid."""
     n, spikes = gaussian.directions.shape
     strong = int(np.sum(gaussian.strengths >= STRONG_RATIO * gaussian.level))
+    strong = max(strong, int(reads))
     count = (2 * STRONG_NODES) ** strong * (2 * MEDIUM_NODES) ** (spikes - strong + 1)
     return gaussian.weight == 0 or (spikes + 1 < n and count <= MOST_TYPES)
 
@@ -187,17 +192,22 @@ def all_types(
     first_layer: Floats,
     *,
     initial: Floats,
+    binary: bool = False,
 ) -> list[Types]:
-    """Return the types of every component of positive weight; `initial` is F before the step."""
+    """Return the types of every component of positive weight; `initial` is F before the step.
+
+    With `binary`, labels are signs.
+    """
     several_parts = isinstance(teacher, TeacherSum) and len(teacher.terms) > 1
     if teacher.directions.shape[1] > 1 or several_parts:
         raise InvalidInput(
-            "method='full_types': knows teachers of one direction; use method='single'"
+            "method='full_types': knows teachers of one direction; use method='types'"
         )
     wide = first_layer.astype(np.float64, copy=False)
     direction = leading_direction(wide - initial)
+    how: Any = {"step_direction": direction, "jumps": binary and teacher.directions.shape[1] > 0}
     return [
-        component_types(gaussian, index, teacher, feature_map, wide, step_direction=direction)
+        component_types(gaussian, index, teacher, feature_map, wide, **how)
         for index, gaussian in enumerate(mixture.components)
         if gaussian.weight > 0
     ]

@@ -24,11 +24,12 @@ from onegrad.theory.margins import Margins, PointBlock
 from onegrad.theory.own_covariances import OwnCovariances
 from onegrad.theory.reliability import Indicators, theory_error
 from onegrad.theory.shared_covariance import SharedCovariance
+from onegrad.theory.spike_grid import GridTooLarge
 from onegrad.theory.type_moments import component_moments, grid_labels, grid_moments, unevenness
 
 LARGEST_UNEVENNESS = 0.8  # of types that share a covariance
 LARGEST_CORRELATION = 0.9  # of output and projection, squared, for types that share a covariance
-MOST_NEURONS = 2500  # of a model whose types have a covariance each without being asked
+MOST_WORK = 1e9  # types × k² of a model whose types have a covariance each without being asked
 
 
 @dataclass(frozen=True)
@@ -52,17 +53,35 @@ class ModelTypes:
     @property
     def on_grid(self) -> bool:
         """Whether types are coordinates on a grid, not components alone."""
-        return self.full or fits_grid(self.mixture, self.teacher)
+        return self._grid is not None
+
+    @cached_property
+    def _grid(self) -> list[Types] | None:
+        """The types on the grid; None where components are the types."""
+        if self.full:
+            return self._types()
+        if not fits_grid(self.mixture, self.teacher):
+            return None
+        try:
+            return self._types()
+        except GridTooLarge:
+            return None
 
     def _types(self) -> list[Types]:
         return all_types(
-            self.mixture, self.teacher, self.feature_map, self.first_layer, initial=self.initial
+            self.mixture,
+            self.teacher,
+            self.feature_map,
+            self.first_layer,
+            initial=self.initial,
+            binary=self.binary,
         )
 
     @cached_property
     def _first(self) -> tuple[TypeAlgebra, bool]:
         """The algebra to begin with, and whether its types have a covariance each."""
-        if not self.on_grid:
+        types = self._grid
+        if types is None:
             moments = component_moments(
                 self.mixture,
                 self.teacher,
@@ -73,23 +92,17 @@ class ModelTypes:
             # Rates and losses are then averaged over points, which need the basis.
             algebra = SharedCovariance(moments, exact_counts=self.exact_counts, axes=self._averaged)
             return algebra, False
-        types = self._types()
-        own = self.full or (
-            unevenness(types) > LARGEST_UNEVENNESS and len(self.first_layer) <= MOST_NEURONS
-        )
-        if own:
-            return self._own_of(types), True
+        if self.full or (unevenness(types) > LARGEST_UNEVENNESS and _work(types) <= MOST_WORK):
+            return self._own, True
         labels = grid_labels(types, self.teacher, binary=self.binary)
         moments = grid_moments(types, labels)
         return SharedCovariance(moments, exact_counts=self.exact_counts), False
 
-    def _own_of(self, types: list[Types]) -> OwnCovariances:
-        labels = grid_labels(types, self.teacher, binary=self.binary)
-        return OwnCovariances(types, labels, exact_counts=self.exact_counts)
-
     @cached_property
     def _own(self) -> OwnCovariances:
-        return self._own_of(self._types())
+        assert self._grid is not None
+        labels = grid_labels(self._grid, self.teacher, binary=self.binary)
+        return OwnCovariances(self._grid, labels, exact_counts=self.exact_counts)
 
     def solve(self, samples: int, ridge: float, *, loss: str) -> Solution:
         """Return the solution; by a covariance per type where u and s nearly agree."""
@@ -135,6 +148,11 @@ class ModelTypes:
             if "train_loss" in average:
                 norm = point["squared_weight_norm"]
                 point["objective"] = average["train_loss"] + 0.5 * solution.ridge * norm
+
+
+def _work(types: list[Types]) -> float:
+    """Return types × k²."""
+    return float(sum(own.rest.size * own.rest.shape[1] for own in types))
 
 
 def _with_error(solution: Solution) -> dict[str, float]:

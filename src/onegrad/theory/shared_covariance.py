@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import LinAlgError, eigh, qr, solveh_banded
+from scipy.linalg.lapack import dpstrf
 
 from onegrad.describe.arrays import Floats
 from onegrad.describe.exceptions import NotConverged
@@ -18,6 +19,7 @@ from onegrad.theory.by_types import OutputLaw
 from onegrad.theory.reduced_moments import reduce_symmetric
 from onegrad.theory.type_labels import TypeLabels
 
+SMALLEST_PIVOT = 1e-13  # of a Gram matrix with ones on its diagonal
 SMALLEST_SINGULAR = 1e-6  # of the types' means and labels, beside the largest
 
 
@@ -111,6 +113,11 @@ class SharedCovariance:
         return float(factors @ self.factors[self.places[c]]) * self.times(weights)
 
 
+def _forms(rows: Floats, matrix: Floats) -> Floats:
+    """Return rᵀMr for every row r."""
+    return np.sum((rows @ matrix) * rows, axis=1)
+
+
 def _row_space(rows: Floats) -> Floats:
     """Return an orthonormal basis (k × d) of the rows, but for what is smaller than all matters."""
     count, k = rows.shape
@@ -126,14 +133,23 @@ def _row_space(rows: Floats) -> Floats:
 def _within_span(factor: Floats, level: float, basis: Floats) -> tuple[Floats, Floats, int]:
     """Return Σ̄ and the basis in the span U of both, and how many eigenvalues are outside.
 
-    With [A, B] = UR the matrix there is level·I + R_A R_Aᵀ; outside, Σ̄ is level·I.
+    With [A, B] = UR the matrix there is level·I + R_A R_Aᵀ; outside, Σ̄ is level·I. R comes from the
+    Gram matrix by Cholesky with pivots, which leaves out what is dependent.
     """
     size = factor.shape[1]
-    upper: Floats = qr(np.concatenate([factor, basis], axis=1), mode="r", check_finite=False)[0]
-    upper = upper[: upper.shape[1]]
-    inside = np.asfortranarray(upper[:, :size] @ upper[:, :size].T)
-    inside[np.diag_indices(len(inside))] += level
-    return inside, upper[:, size:], len(factor) - len(inside)
+    gram = np.empty((size + basis.shape[1],) * 2, order="F")
+    gram[:size, :size] = factor.T @ factor
+    gram[:size, size:] = factor.T @ basis
+    gram[size:, :size] = gram[:size, size:].T
+    gram[size:, size:] = np.eye(basis.shape[1])
+    scale = np.sqrt(np.maximum(np.diagonal(gram), 1e-300))  # columns of one length
+    upper, pivots, rank, _ = dpstrf(gram / scale / scale[:, None], tol=SMALLEST_PIVOT)
+    root = np.zeros((rank, len(gram)))
+    root[:, pivots - 1] = np.triu(upper)[:rank]
+    root *= scale
+    inside = np.asfortranarray(root[:, :size] @ root[:, :size].T)
+    inside[np.diag_indices(rank)] += level
+    return inside, root[:, size:], len(factor) - rank
 
 
 class SharedResponse:
@@ -159,7 +175,7 @@ class SharedResponse:
         self.trace = float((r.counts * r.eigenvalues) @ self.values)
         self.trace -= float(np.sum(self.weight * self.form))
         left = self.gram - self.gram @ self.weight @ self.gram
-        self.reach: Floats = factors * self.trace + np.einsum("td,de,te->t", r.means, left, r.means)
+        self.reach: Floats = factors * self.trace + _forms(r.means, left)
 
     def banded(self, right: Floats) -> Floats:
         """Return R times vectors."""
@@ -214,7 +230,7 @@ class SharedSpread:
         whole, kernel = float(force @ r.factors), (r.means.T * force) @ r.means
         covariance = whole * self.second + float(np.sum(kernel * self.along))
         shared = whole * self.along + self.projected @ kernel @ self.projected.T
-        forms = np.einsum("td,de,te->t", r.means, shared, r.means)
+        forms = _forms(r.means, shared)
         return (r.factors * covariance + forms) / self.samples
 
     def trace(self, force: Floats) -> float:

@@ -20,22 +20,32 @@ STRONG_RATIO = 10.0  # of a spike to the level
 READ = 0.02  # share of what the label reads, from which its link needs more nodes
 
 
+class GridTooLarge(InvalidInput):
+    """A component whose spikes and step leave no grid, or none of a size that can be computed."""
+
+
 def spike_quadrature(
-    gaussian: Gaussian, loadings: Floats, deviations: Floats, seen: Floats, *, power: float
+    gaussian: Gaussian,
+    loadings: Floats,
+    deviations: Floats,
+    seen: Floats,
+    *,
+    power: float,
+    jumps: bool = False,
 ) -> tuple[Floats, Floats]:
     """Return standardised grid points (T × d) and weights; more nodes where spikes are stronger.
 
     `seen` is what the label reads of every coordinate, `power` the variance of all that it reads.
     The strong coordinates are turned so that the label reads one of them alone: a kink of the link
-    then lies where the rule expects it.
+    then lies where the rule expects it. A label that `jumps` needs more nodes on every coordinate.
     """
     shares = seen[0] ** 2 / power if len(seen) and power > 0 else np.zeros(loadings.shape[1])
-    rules = grid_rules(gaussian, loadings, deviations, shares)
+    rules = grid_rules(gaussian, loadings, deviations, shares, jumps=jumps)
     count = prod(len(nodes) for nodes, _ in rules)
     if count > MOST_TYPES:
-        raise InvalidInput(
+        raise GridTooLarge(
             f"method='full_types': {len(gaussian.strengths)} spikes need {count:.3g} types, at "
-            f"most {MOST_TYPES} are computed; use method='single'"
+            f"most {MOST_TYPES} are computed; use method='types'"
         )
     grid = np.array(list(product(*(nodes for nodes, _ in rules)))).reshape(count, len(rules))
     weights = np.array([np.prod(ws) for ws in product(*(w / w.sum() for _, w in rules))])
@@ -48,7 +58,12 @@ def spike_quadrature(
 
 
 def grid_rules(
-    gaussian: Gaussian, loadings: Floats, deviations: Floats, shares: Floats
+    gaussian: Gaussian,
+    loadings: Floats,
+    deviations: Floats,
+    shares: Floats,
+    *,
+    jumps: bool = False,
 ) -> list[tuple[Floats, Floats]]:
     """Return nodes and weights along every conditioned direction, more where it is stronger.
 
@@ -56,12 +71,14 @@ def grid_rules(
     """
     spikes = len(gaussian.strengths)
     strength = np.sqrt(np.mean(loadings**2, axis=0) / np.mean(deviations**2))
+    # One coordinate has most of what a jumping label reads: there the rule is finest.
+    first = int(np.argmax(shares)) if jumps and np.any(shares > READ) else None
     rules = []
     for i in range(loadings.shape[1]):
         ratio = gaussian.strengths[i] / gaussian.level if i < spikes else 0.0
-        if ratio >= STRONG_RATIO:
+        if ratio >= STRONG_RATIO or i == first:
             rules.append(half_range_rule(STRONG_NODES))
-        elif ratio >= 2 or strength[i] > 0.5 or shares[i] > READ:
+        elif ratio >= 2 or strength[i] > 0.5 or shares[i] > READ or jumps:
             rules.append(half_range_rule(MEDIUM_NODES))
         else:
             rules.append(np.polynomial.hermite_e.hermegauss(3))

@@ -33,6 +33,7 @@ from onegrad.verbs.step_axis import Metrics, endless, stack_steps
 
 Method = Literal["single", "types", "full_types"]
 METHODS: tuple[Method, ...] = get_args(Method)
+DEFAULT_METHOD: Method = "types"
 
 
 def predict_draw(
@@ -40,7 +41,7 @@ def predict_draw(
     models: Sequence[Model],
     *,
     samples: tuple[int, ...] | None = None,
-    method: Method = "single",
+    method: Method = DEFAULT_METHOD,
     seed: int = 0,
     trial: int = 0,
     shared: Shared | None = None,

@@ -16,7 +16,7 @@ from onegrad.problem.problem import Problem, require_problem
 from onegrad.training.instance import Instance, draw
 from onegrad.verbs.cost import check_memory, check_mixture_memory
 from onegrad.verbs.errors import Errors, collect
-from onegrad.verbs.predicted_draw import METHODS, Method, predict_draw
+from onegrad.verbs.predicted_draw import DEFAULT_METHOD, METHODS, Method, predict_draw
 
 DEFAULT_DRAWS = 4
 # Components of some weight whose E‖x‖² differs by more need types.
@@ -27,7 +27,7 @@ def predict(
     problem: Problem,
     models: Sequence[str] | str = ("network", "hermite"),
     *,
-    method: Method = "single",
+    method: Method = DEFAULT_METHOD,
     draws: int = DEFAULT_DRAWS,
     seed: int = 0,
     workers: int = 1,
@@ -36,11 +36,10 @@ def predict(
     """Return the predicted errors of the models, in the form that `simulate` returns.
 
     One value per draw of F, w and the steps' batches: draw t has the F̂ of trial t of `simulate`
-    with the same seed. The standard errors are over draws. "single" treats all samples alike;
-    "types" keeps a mean for every component and place along strong directions, and one covariance
-    up to a factor: it holds where samples differ in size, and costs about twice as much.
-    "full_types" integrates over component and spike coordinates, which matters for training
-    errors at strong spikes or steps.
+    with the same seed. The standard errors are over draws; `theory_error` is how far the test
+    error may be off, relative. Method "types" keeps a mean for every component and place along
+    strong directions, and one covariance up to a factor, or one each where that does not hold;
+    "full_types" always one each; "single" treats all samples alike, for comparison.
     """
     check_method(method)
     where = {"draws": draws, "seed": seed, "workers": workers}
@@ -53,7 +52,7 @@ def predict_curve(
     samples: Sequence[int],
     ridge: Sequence[float] | None = None,
     models: Sequence[str] | str = ("network", "hermite"),
-    method: Method = "single",
+    method: Method = DEFAULT_METHOD,
     draws: int = DEFAULT_DRAWS,
     seed: int = 0,
     workers: int = 1,
@@ -61,8 +60,8 @@ def predict_curve(
 ) -> Errors:
     """Return the predicted errors for every number of samples and every penalty.
 
-    One reduction per draw and model serves all points, by method "single" or "types". Width and
-    step samples are those of `problem` and stay fixed along the curve.
+    One reduction per draw and model serves all points. Width and step samples are those of
+    `problem` and stay fixed along the curve.
     """
     require_problem(problem)
     check_method(method)
@@ -114,7 +113,7 @@ def _predicted(
 
 
 def checked_start(
-    problem: Problem, *, draws: int, seed: int, workers: int, method: Method = "single"
+    problem: Problem, *, draws: int, seed: int, workers: int, method: Method = DEFAULT_METHOD
 ) -> Instance:
     """Return the instance of the first draw; raise InvalidInput where no prediction can start."""
     require_problem(problem)
