@@ -37,15 +37,15 @@ def resized(problem: Problem, dimension: int) -> Problem:
 
 
 def _require_no_dimension_of_its_own(problem: Problem) -> None:
-    remedy = f"; leave dimensions out, or keep to dimension={problem.dimension}"
+    rule = f"belongs to dimension={problem.dimension}; leave dimensions out"
     if not problem.data.exact_moments:
-        raise InvalidInput(f"data.kind={problem.data.kind!r}: has a dimension of its own{remedy}")
+        raise InvalidInput(f"data.kind={problem.data.kind!r}: {rule}")
     for path, array in _arrays(problem.model_dump(), ""):
-        raise InvalidInput(f"{path}: is an array of shape {array.shape}{remedy}")
+        raise InvalidInput(f"{path}: has shape {array.shape}, {rule}")
     for name in OF_ONE_DIMENSION:
         value = getattr(problem.scaling, name)
         if value is not None:
-            raise InvalidInput(f"scaling.{name}={value:g}: belongs to one dimension{remedy}")
+            raise InvalidInput(f"scaling.{name}={value:g}: {rule}")
 
 
 def _at(fields: dict[str, Any], path: str) -> Any:
@@ -58,8 +58,9 @@ def _arrays(value: Any, path: str) -> Iterator[tuple[str, Array]]:
     """Yield every array of dumped fields with its path."""
     if isinstance(value, Array):
         yield path, value
-    entries = value.items() if isinstance(value, dict) else ()
+        return
     if isinstance(value, list | tuple):
-        entries = enumerate(value)
-    for name, entry in entries:
-        yield from _arrays(entry, f"{path}.{name}" if path else f"{name}")
+        value = {f"{index}": entry for index, entry in enumerate(value)}
+    if isinstance(value, dict):
+        for name, entry in value.items():
+            yield from _arrays(entry, f"{path}.{name}" if path else name)

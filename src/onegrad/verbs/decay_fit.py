@@ -47,6 +47,8 @@ def fit_decay(
     standard errors say, that of p is enlarged by as much.
     """
     n, g, e = (np.asarray(values, float) for values in (dimensions, gaps, stderrs))
+    if not np.all(np.isfinite(g)):
+        return DecayFit(degree, None, None, (), "no relative gap to a network without errors")
     if not np.all(np.isfinite(e)):
         return DecayFit(degree, None, None, (), "one draw has no standard error; raise draws")
     usable = np.abs(g) > np.maximum(SIGNIFICANT * e, ROUNDING)
