@@ -7,6 +7,8 @@ import pytest
 
 from conftest import small
 from onegrad import InvalidInput, Tuned, predict, tune
+from onegrad.describe.exceptions import NotConverged
+from onegrad.verbs.predicted_draw import predict_draw
 from onegrad.verbs.tuning import RIDGES
 
 
@@ -83,6 +85,24 @@ def test_the_result_is_short_text_and_plain_values():
     assert plain["metric"] == "test_mse"
     assert plain["test_mse"] == {"mean": found.test_mse, "stderr": found.stderr}
     assert len(plain["ridge_curve"]["test_mse"]) == 81
+
+
+def test_penalties_without_a_fixed_point_are_passed_over(monkeypatch):
+    """Below 1e-3 nothing converges here: the best of the others is found."""
+
+    def picky(problem, models, **how):
+        if min(problem.ridges) < 1e-3:
+            raise NotConverged("no fixed point")
+        return predict_draw(problem, models, **how)
+
+    monkeypatch.setattr("onegrad.verbs.penalty_search.predict_draw", picky)
+    problem = small(readout__samples=100, teacher={"noise": 0.2})
+    found = tune(problem, "ridge", method="types", draws=1)
+    assert found.values["ridge"] >= 1e-3
+    assert found.ridge_curve.ridge.min() >= 1e-3
+    json.dumps(found.to_dict(), allow_nan=False)
+    with pytest.raises(NotConverged, match="did not converge at any penalty"):
+        tune(problem.replace(readout__ridge=1e-5), "learning_rate", method="types", draws=1)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from onegrad.describe.arrays import Floats
+from onegrad.describe.exceptions import NotConverged
 from onegrad.machine.pool import Progress, run_jobs
 from onegrad.problem.problem import Problem
 from onegrad.problem.scaling import EXPONENTS, RATES
@@ -101,12 +102,13 @@ class Search:
         return place, float(mean[place])
 
     def result(self, names: Sequence[str]) -> Tuned:
-        """Return the best point with everything that was evaluated."""
-        rows = []
-        for point in sorted(self.curves):
-            place, mean = self._lowest(point)
-            rows.append((*point, self.ridges[place], mean))
+        """Return the best point with everything that was evaluated and converged."""
         place, lowest = self._lowest(self.best)
+        if not np.isfinite(lowest):
+            raise NotConverged(
+                f"tune: theory by {self.method!r} did not converge at any penalty; use "
+                "method='single', or other values"
+            )
         curves, ridge = self.curves[self.best], self.ridges[place]
         values = {"width": self.best[0], "learning_rate": self.best[1], "ridge": ridge}
         by_ridge = pd.DataFrame({"ridge": self.ridges, self.metric: curves.mean(axis=0)})
@@ -116,9 +118,18 @@ class Search:
             metric=self.metric,
             best=lowest,
             stderr=float(standard_error(curves[:, place])),
-            curve=pd.DataFrame(rows, columns=["width", "learning_rate", "ridge", self.metric]),
-            ridge_curve=by_ridge.dropna(ignore_index=True),
+            curve=self._best_of_each(),
+            ridge_curve=by_ridge[np.isfinite(by_ridge[self.metric])].reset_index(drop=True),
             method=self.method,
             draws=self.draws,
             seed=self.seed,
         )
+
+    def _best_of_each(self) -> pd.DataFrame:
+        """Return a row per width and rate with its best penalty."""
+        rows = []
+        for point in sorted(self.curves):
+            place, mean = self._lowest(point)
+            if np.isfinite(mean):
+                rows.append((*point, self.ridges[place], mean))
+        return pd.DataFrame(rows, columns=["width", "learning_rate", "ridge", self.metric])
