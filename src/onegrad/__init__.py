@@ -45,11 +45,13 @@ if TYPE_CHECKING:
     from onegrad.theory.maximal_rate import maximal_rate_limit as maximal_rate_limit
     from onegrad.training.fitted_problem import on_fitted_mixture as on_fitted_mixture
     from onegrad.verbs.degrees import equivalence as equivalence
+    from onegrad.verbs.equivalent_degrees import Equivalence as Equivalence
     from onegrad.verbs.errors import Errors as Errors
     from onegrad.verbs.observation import take_steps as take_steps
     from onegrad.verbs.prediction import predict as predict
     from onegrad.verbs.prediction import predict_curve as predict_curve
     from onegrad.verbs.simulation import simulate as simulate
+    from onegrad.verbs.tuned import Tuned as Tuned
     from onegrad.verbs.tuning import tune as tune
 
 _HOMES = {
@@ -68,7 +70,9 @@ _HOMES = {
     "predict": "verbs.prediction",
     "predict_curve": "verbs.prediction",
     "equivalence": "verbs.degrees",
+    "Equivalence": "verbs.equivalent_degrees",
     "tune": "verbs.tuning",
+    "Tuned": "verbs.tuned",
     "maximal_rate_limit": "theory.maximal_rate",
     "Errors": "verbs.errors",
     "Sweep": "running.sweeps",

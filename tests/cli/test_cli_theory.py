@@ -8,6 +8,8 @@ import pytest
 from conftest import onegrad_here
 
 SMALL = ["--dimension", "40", "--samples", "50", "--draws", "2"]
+SIZES = ["--dimensions", "20,40"]
+SIGNS = [*SMALL, "--task", "classification", "--metric", "misclassification", "--method", "types"]
 LIMIT = ["--step-ratio", "20", "--width-ratio", "1", "--sample-ratio", "0.5,2"]
 
 
@@ -18,7 +20,10 @@ LIMIT = ["--step-ratio", "20", "--width-ratio", "1", "--sample-ratio", "0.5,2"]
         (["predict", *SMALL, "--width", "1", "--json"], {"models"}),
         (["predict", *SMALL, "--method", "full_types", "--json"], {"models"}),
         (["equivalence", *SMALL, "--degrees", "1,3", "--json"], {"gap", "theorem_degree"}),
+        (["equivalence", *SMALL, *SIZES, "--degrees", "1", "--json"], {"decay", "dimensions"}),
+        (["equivalence", *SIGNS, "--degrees", "1", "--json"], {"gap", "metric", "reason"}),
         (["tune", *SMALL, "--over", "ridge", "--json"], {"tuned", "ridge_curve"}),
+        (["tune", *SIGNS, "--over", "ridge", "--json"], {"tuned", "misclassification"}),
         (["limit", *LIMIT, "--rate", "3", "--ridge", "0.1", "--json"], {"published", "corrected"}),
     ],
 )
@@ -51,6 +56,13 @@ def test_a_list_of_samples_gives_a_curve_and_says_what_stays_fixed():
         (["predict", *SMALL, "--width", "60000"], 2, "memory="),
         (["equivalence", *SMALL, "--degrees", "99"], 2, "from 0 to 20"),
         (["equivalence", *SMALL, "--tolerance", "-1"], 2, "between 0 and 1"),
+        (["equivalence", *SMALL, "--dimensions", "40,x"], 2, "separated by commas"),
+        (["equivalence", *SMALL, "--dimensions", "40"], 2, "at least two"),
+        (["equivalence", *SMALL, "--metric", "misclassification"], 2, "+1 and -1"),
+        (["equivalence", *SMALL, "--metric", "test_loss"], 2, "name another loss"),
+        (["equivalence", *SMALL, "--method", "magic"], 2, "single or types or full_types"),
+        (["tune", *SMALL, "--metric", "loss"], 2, "test_mse, misclassification, test_loss"),
+        (["tune", *SMALL, "--method", "magic"], 2, "single or types or full_types"),
         (["tune", *SMALL, "--over", "depth"], 2, "must name some of"),
         (["tune", *SMALL, "--over", "ridge", "--budget", "10"], 2, "add width to over"),
         (["tune", *SMALL, "--workers", "0"], 2, "workers=0"),
@@ -66,3 +78,19 @@ def test_theory_commands_refuse_in_one_line(arguments, code, said):
     assert len(lines) == 1
     assert said in lines[0]
     assert result.stdout == ""
+
+
+def test_the_table_shows_a_gap_per_dimension_its_decay_and_why_a_degree_is_worse():
+    strong = ["--strength", "1", "--weighting", "0", "--degrees", "2,4"]
+    sizes = ["--dimension", "60", "--samples", "60", "--dimensions", "60,120"]
+    result = onegrad_here("equivalence", *strong, *sizes)
+    assert result.returncode == 0, result.stderr
+    for text in ("gap, n = 60", "gap, n = 120", "decay", "degree 4 has a larger gap than degree 2"):
+        assert text in result.stdout
+    assert result.stderr.count("covers strengths below 1") == 1
+
+
+def test_the_table_of_tune_names_the_metric():
+    result = onegrad_here("tune", *SIGNS, "--over", "ridge")
+    assert result.returncode == 0, result.stderr
+    assert "misclassified" in result.stdout

@@ -52,6 +52,7 @@ CLASHES = {
     "--step-samples": {"--step-samples-exponent"},
 }
 EASY_TARGET = ["--target-stderr", "0.5"]
+FEW_DIMENSIONS = ["--dimensions", "20,40"]
 FEW_IMAGES = ["--samples", "6", "--test-samples", "6"]
 ROUGH_FIT = ["--components-per-class", "1", "--fit-rank", "2"]
 
@@ -151,6 +152,7 @@ def made_small(words):
         if CLASHES.get(option, set()).isdisjoint(words) and "," not in following.get(option, ""):
             words += [option, size]
     words += EASY_TARGET if "--target-stderr" in words else []
+    words += FEW_DIMENSIONS if "--dimensions" in words else []
     return words + ([*FEW_IMAGES, *ROUGH_FIT] if "fashion-mnist-sample" in words else [])
 
 

@@ -1,9 +1,15 @@
-"""Tuning by theory: the best of a grid, budgets, edges."""
+"""Tuning by theory: the best of a grid, budgets, edges, metrics and methods."""
 
+import json
+
+import numpy as np
 import pytest
 
 from conftest import small
-from onegrad import predict, tune
+from onegrad import InvalidInput, Tuned, predict, tune
+from onegrad.describe.exceptions import NotConverged
+from onegrad.verbs.predicted_draw import predict_draw
+from onegrad.verbs.tuning import RIDGES
 
 
 def test_tuning_finds_the_best_of_a_predicted_grid():
@@ -30,3 +36,87 @@ def test_tuned_widths_stay_within_the_budget():
 def test_a_best_value_at_the_edge_is_said():
     with pytest.warns(UserWarning, match="edge of the searched range"):
         tune(small(network__activation="hermite:2", teacher__noise=1e4), "ridge", draws=1)
+
+
+def test_by_types_the_penalty_is_the_best_of_all_81():
+    problem = small(readout__samples=100, teacher={"noise": 0.2})
+    found = tune(problem, "ridge", method="types", draws=2)
+    everything = problem.replace(readout__ridge=RIDGES)
+    mean = predict(everything, ["network"], method="types", draws=2).estimate().mean[0]
+    assert found.values["ridge"] == RIDGES[int(np.argmin(mean))]
+    assert found.best == pytest.approx(mean.min(), rel=1e-9)
+    assert len(found.ridge_curve) < 20
+
+
+@pytest.mark.parametrize("metric", ["misclassification", "test_loss"])
+def test_the_metric_of_a_classifier_is_minimised(metric):
+    problem = small(
+        teacher={"kind": "labels"},
+        readout={"samples": 60, "ridge": 1e-2, "loss": "logistic"},
+        scaling={"strength": 0.9, "weighting": 0.0},
+    )
+    found = tune(problem, "ridge", metric=metric, method="types", draws=2)
+    assert (found.metric, found.method) == (metric, "types")
+    for factor in (0.1, 1.0, 10.0):
+        other = problem.replace(readout__ridge=factor * found.values["ridge"])
+        value = predict(other, ["network"], method="types", draws=2).estimate(metric).mean[0, 0]
+        assert value >= found.best * (1 - 1e-9)
+    assert found.to_dict()[metric]["mean"] == found.best
+    assert metric in repr(found)
+    with pytest.raises(AttributeError, match="read best"):
+        _ = found.test_mse
+
+
+def test_after_several_steps_it_is_the_last_step_s_error_that_is_tuned():
+    problem = small(training__steps=2, scaling={"learning_rate": 30.0, "spread": 5.0})
+    found = tune(problem, "ridge", method="single", draws=1)
+    after = predict(found.problem, ["network"], method="single", draws=1).estimate().mean[0, :, 0]
+    assert found.test_mse == pytest.approx(after[-1], rel=1e-12)
+    assert found.test_mse != pytest.approx(after[0], rel=1e-3)
+
+
+def test_the_result_is_short_text_and_plain_values():
+    problem = small(readout__samples=100, teacher={"noise": 0.2})
+    found = tune(problem, "ridge", method="single", draws=2)
+    assert isinstance(found, Tuned)
+    assert len(repr(found).splitlines()) == 4
+    assert repr(found).startswith("Tuned: ridge = ")
+    plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert plain["metric"] == "test_mse"
+    assert plain["test_mse"] == {"mean": found.test_mse, "stderr": found.stderr}
+    assert len(plain["ridge_curve"]["test_mse"]) == 81
+
+
+def test_penalties_without_a_fixed_point_are_passed_over(monkeypatch):
+    """Below 1e-3 nothing converges here: the best of the others is found."""
+
+    def picky(problem, models, **how):
+        if min(problem.ridges) < 1e-3:
+            raise NotConverged("no fixed point")
+        return predict_draw(problem, models, **how)
+
+    monkeypatch.setattr("onegrad.verbs.penalty_search.predict_draw", picky)
+    problem = small(readout__samples=100, teacher={"noise": 0.2})
+    found = tune(problem, "ridge", method="types", draws=1)
+    assert found.values["ridge"] >= 1e-3
+    assert found.ridge_curve.ridge.min() >= 1e-3
+    json.dumps(found.to_dict(), allow_nan=False)
+    with pytest.raises(NotConverged, match="did not converge at any penalty"):
+        tune(problem.replace(readout__ridge=1e-5), "learning_rate", method="types", draws=1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "how", "said"),
+    [
+        ({}, {"metric": "objective"}, "must be one of test_mse, "),
+        ({}, {"metric": "misclassification", "method": "types"}, "needs labels of"),
+        ({"teacher": {"kind": "labels"}}, {"metric": "misclassification"}, "use method='types'"),
+        ({}, {"metric": "test_loss", "method": "types"}, "has the test MSE alone"),
+        ({}, {"method": "magic"}, "method='magic'"),
+    ],
+)
+def test_a_metric_that_the_problem_lacks_is_refused_in_one_line(changes, how, said):
+    how = {"method": "single", **how}
+    with pytest.raises(InvalidInput, match=said) as refused:
+        tune(small(**changes), **how)
+    assert "\n" not in str(refused.value)

@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeVar
 import click
 
 from onegrad.cli.options import parse_numbers
+from onegrad.verbs.default_method import DEFAULT_METHOD
 
 R = TypeVar("R", bound="Result")
 
@@ -34,6 +35,19 @@ def models_option(names: str) -> Callable[[Callable[..., Any]], Callable[..., An
 
 draws_option = click.option(
     "--draws", type=int, default=4, show_default=True, help="Draws of F, w and the steps' batches."
+)
+metric_option = click.option(
+    "--metric",
+    default="test_mse",
+    show_default=True,
+    help="test_mse; with types misclassification, and test_loss of a --loss.",
+)
+method_option = click.option(
+    "--method",
+    default=DEFAULT_METHOD,
+    show_default=True,
+    help="single; types where samples differ in size, for losses and misclassification; "
+    "full_types.",
 )
 seed_option = click.option("--seed", type=int, default=0, show_default=True)
 workers_option = click.option(

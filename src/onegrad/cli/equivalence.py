@@ -9,6 +9,8 @@ import click
 from onegrad.cli.common import (
     draws_option,
     json_option,
+    method_option,
+    metric_option,
     seed_option,
     show,
     single_samples,
@@ -18,12 +20,18 @@ from onegrad.cli.common import (
 from onegrad.cli.options import problem_options
 
 if TYPE_CHECKING:
-    from onegrad.verbs.degrees import Equivalence
+    from onegrad.verbs.decay_fit import DecayFit
+    from onegrad.verbs.equivalent_degrees import Equivalence
 
 
 @click.command()
 @problem_options
 @click.option("--degrees", default="1,2,3,4,5,6", show_default=True, metavar="NUMBERS")
+@click.option(
+    "--dimensions",
+    metavar="NUMBERS",
+    help="Comma list of n, samples and width in proportion: how the gap decays.",
+)
 @click.option(
     "--tolerance",
     type=float,
@@ -31,6 +39,8 @@ if TYPE_CHECKING:
     show_default=True,
     help="Relative gap that counts as a match.",
 )
+@metric_option
+@method_option
 @draws_option
 @seed_option
 @workers_option
@@ -38,23 +48,26 @@ if TYPE_CHECKING:
 def equivalence(
     problem_file: str | None,
     degrees: str,
-    tolerance: float,
-    draws: int,
-    seed: int,
-    workers: int,
+    dimensions: str | None,
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Tell by theory which Hermite degree matches the network, beside the theorem's."""
+    """Tell by theory which Hermite degree matches the network, beside the theorem's.
+
+    With --dimensions also how the gap of each degree decays with n. Where a higher degree has a
+    larger gap than a lower one, a sentence says why.
+    """
     from onegrad.cli.building import build_problem
     from onegrad.cli.progress import WorkProgress
     from onegrad.verbs.degrees import equivalence as run
 
+    names = ("tolerance", "metric", "method", "draws", "seed", "workers")
+    how = {name: options.pop(name) for name in names}
     problem = build_problem(problem_file, single_samples(options))
     wanted = whole_numbers("degrees", degrees)
-    how: dict[str, Any] = {"draws": draws, "seed": seed, "workers": workers}
+    sizes = None if dimensions is None else whole_numbers("dimensions", dimensions)
     with WorkProgress("draws") as progress:
-        gaps = run(problem, wanted, tolerance=tolerance, progress=progress.update, **how)
+        gaps = run(problem, wanted, dimensions=sizes, progress=progress.update, **how)
     show(gaps, _print, as_json=as_json)
 
 
@@ -63,16 +76,42 @@ def _print(equivalence: Equivalence) -> None:
 
     from onegrad.cli.tables import percent, print_rich
 
-    tolerance, smallest = equivalence.tolerance, equivalence.smallest
-    caption = (
-        f"smallest degree within {100 * tolerance:g} %: "
+    sizes = equivalence.sizes or (equivalence,)
+    table = Table(caption=_caption(equivalence), caption_justify="left")
+    table.add_column("degree")
+    for size in sizes:
+        table.add_column(f"gap, n = {size.dimension}" if equivalence.sizes else "gap to network")
+    if equivalence.decay:
+        table.add_column("decay")
+    table.add_column("matches")
+    for place, degree in enumerate(equivalence.degrees):
+        cells = [percent(size.gaps[place], size.stderrs[place]) for size in sizes]
+        cells += [_power(equivalence.decay[place])] if equivalence.decay else []
+        table.add_row(f"{degree}", *cells, "yes" if equivalence.matches[place] else "no")
+    print_rich(table)
+    for fit in equivalence.decay:
+        if fit.note is not None:
+            click.echo(f"degree {fit.degree}: {fit.note}")
+    if equivalence.reason is not None:
+        click.echo(equivalence.reason)
+
+
+def _caption(equivalence: Equivalence) -> str:
+    from onegrad.cli.error_tables import TITLES
+
+    errors, smallest = equivalence.errors, equivalence.smallest
+    at = f" at n = {equivalence.dimension}" if equivalence.sizes else ""
+    return (
+        f"smallest degree within {100 * equivalence.tolerance:g} %{at}: "
         f"{'none of these' if smallest is None else smallest}; the theorem's degree at "
         f"β = {equivalence.strength:.3g}: {equivalence.theorem or 'none, it covers β < 1'}; "
-        f"{equivalence.errors.trials} draws, seed {equivalence.errors.seed}, nothing trained"
+        f"{TITLES[equivalence.metric]} by {equivalence.method}, {errors.trials} draws, seed "
+        f"{errors.seed}, nothing trained"
     )
-    table = Table("degree", "gap to network", "matches", caption=caption, caption_justify="left")
-    lines = zip(equivalence.degrees, equivalence.gaps, equivalence.stderrs, strict=True)
-    for degree, gap, stderr in lines:
-        match = "yes" if abs(gap) <= tolerance else "no"
-        table.add_row(str(degree), percent(gap, stderr), match)
-    print_rich(table)
+
+
+def _power(fit: DecayFit) -> str:
+    """Return n^−p with its standard error."""
+    if fit.exponent is None:
+        return "not fitted"
+    return f"n^{-fit.exponent:.2f} ± {fit.stderr:.2f}"

@@ -8,7 +8,7 @@ from rich.table import Table
 from onegrad.cli.tables import percent, print_rich, with_error
 from onegrad.verbs.errors import Errors
 
-_TITLES = {
+TITLES = {
     "test_mse": "test MSE",
     "train_mse": "train MSE",
     "objective": "objective",
@@ -29,9 +29,9 @@ def print_table(errors: Errors) -> None:
     table.add_column("model")
     for name in axes:
         table.add_column(name, justify="right")
-    shown = [name for name in _TITLES if name in errors.metrics]
+    shown = [name for name in TITLES if name in errors.metrics]
     for name in shown:
-        table.add_column(_TITLES[name], justify="right")
+        table.add_column(TITLES[name], justify="right")
     gap = errors.gap() if len(errors.models) > 1 else None
     if gap is not None:
         table.add_column("gap to network", justify="right")

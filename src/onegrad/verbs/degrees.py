@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -12,90 +14,140 @@ from onegrad.describe.checks import LARGEST_COUNT, shown, whole_number
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.machine.pool import Progress
 from onegrad.problem.problem import Problem, require_problem
+from onegrad.problem.resized import resized
 from onegrad.training.instance import draw
-from onegrad.verbs.errors import Errors
-from onegrad.verbs.prediction import DEFAULT_DRAWS, predict
-
-
-@dataclass(frozen=True)
-class Equivalence:
-    """The predicted gap of each Hermite degree to the network, and the degrees that follow.
-
-    `smallest` is the lowest degree whose gap is within the tolerance, None if none is; `theorem` is
-    ⌈β/(1 − β)⌉, without a cap, None at β ≥ 1, which the theorem does not cover. A higher degree is
-    not always closer at finite n.
-    """
-
-    errors: Errors
-    degrees: tuple[int, ...]
-    gaps: tuple[float, ...]
-    stderrs: tuple[float, ...]
-    tolerance: float
-    smallest: int | None
-    theorem: int | None
-    strength: float
-
-    def to_dict(self) -> dict[str, object]:
-        """Return plain values for JSON."""
-        return {
-            "problem": self.errors.problem.to_dict(),
-            "draws": self.errors.trials,
-            "seed": self.errors.seed,
-            "tolerance": self.tolerance,
-            "degrees": list(self.degrees),
-            "gap": [
-                {"mean": gap, "stderr": stderr if np.isfinite(stderr) else None}
-                for gap, stderr in zip(self.gaps, self.stderrs, strict=True)
-            ],
-            "smallest_degree": self.smallest,
-            "theorem_degree": self.theorem,
-            "strength": self.strength,
-        }
+from onegrad.verbs.compared_metric import require_metric
+from onegrad.verbs.decay_fit import fit_decay
+from onegrad.verbs.default_method import DEFAULT_METHOD
+from onegrad.verbs.degree_reason import reason, scale_of
+from onegrad.verbs.equivalent_degrees import Equivalence
+from onegrad.verbs.predicted_draw import Method
+from onegrad.verbs.prediction import DEFAULT_DRAWS, check_method, predict
 
 
 def equivalence(
     problem: Problem,
     degrees: Sequence[int] | int = (1, 2, 3, 4, 5, 6),
     *,
+    dimensions: Sequence[int] | None = None,
+    metric: str = "test_mse",
+    method: Method = DEFAULT_METHOD,
     tolerance: float = 0.01,
     draws: int = DEFAULT_DRAWS,
     seed: int = 0,
     workers: int = 1,
     progress: Progress | None = None,
 ) -> Equivalence:
-    """Return the deterministic gap (hermite − network)/network of the test MSE per degree.
+    """Return the deterministic gap (hermite − network)/network of a metric per degree.
 
-    Of several steps it is that after the last.
+    Of several steps it is that after the last. With `dimensions` also in each of these, samples
+    and width in proportion, and the exponent p of |gap| ≈ c·n^{−p} for every degree. `metric` is
+    "test_mse", "misclassification" or "test_loss".
     """
     require_problem(problem)
+    check_method(method)
+    require_metric(problem, metric, method)
+    wanted = _checked_degrees(degrees)
+    if not isinstance(tolerance, float | int) or not 0 < tolerance < 1:
+        raise InvalidInput(f"tolerance={shown(tolerance)}: must lie between 0 and 1; try 0.01")
+    if len(problem.ridges) > 1:
+        raise InvalidInput(f"ridge={list(problem.ridges)}: must be one number here; choose one")
+    problems = [resized(problem, n) for n in _checked_dimensions(problem, dimensions)]
+    how: dict[str, Any] = {"draws": draws, "seed": seed, "workers": workers, "method": method}
+    sizes = _all_sizes(problems, wanted, progress, metric=metric, tolerance=tolerance, **how)
+    return sizes[0] if dimensions is None else _with_decay(sizes[::-1])
+
+
+def _checked_degrees(degrees: Sequence[int] | int) -> tuple[int, ...]:
     listed = np.atleast_1d(np.asarray(degrees)).tolist()
     wanted = tuple(sorted({whole_number("degrees", d, least=0) for d in listed}))
     if not wanted or wanted[-1] > LARGEST_DEGREE:
         raise InvalidInput(
             f"degrees={listed}: must be numbers from 0 to {LARGEST_DEGREE}; change them"
         )
-    if not isinstance(tolerance, float | int) or not 0 < tolerance < 1:
-        raise InvalidInput(f"tolerance={shown(tolerance)}: must lie between 0 and 1; try 0.01")
-    if len(problem.ridges) > 1:
-        raise InvalidInput(f"ridge={list(problem.ridges)}: must be one number here; choose one")
-    names = ["network", *(f"hermite:{d}" for d in wanted)]
-    errors = predict(problem, names, draws=draws, seed=seed, workers=workers, progress=progress)
-    gap = errors.gap()
+    return wanted
+
+
+def _checked_dimensions(problem: Problem, dimensions: Sequence[int] | None) -> list[int]:
+    """Return the dimensions, the largest first: it fails at once, if at all."""
+    if dimensions is None:
+        return [problem.dimension]
+    if not np.ndim(dimensions) or len(set(dimensions)) < 2:
+        raise InvalidInput(
+            f"dimensions={shown(dimensions)}: must be a list of at least two; add one"
+        )
+    return sorted({whole_number("dimensions", n, least=2) for n in dimensions}, reverse=True)
+
+
+def _all_sizes(
+    problems: Sequence[Problem], degrees: tuple[int, ...], progress: Progress | None, **how: Any
+) -> list[Equivalence]:
+    """Return the gaps of every problem; what all of them warn of is said once."""
+    sizes = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for place, problem in enumerate(problems):
+            told = None if progress is None else _part_of(progress, place, len(problems))
+            sizes.append(_gaps(problem, degrees, progress=told, **how))
+    for note in dict.fromkeys(str(warning.message) for warning in caught):
+        warnings.warn(note, stacklevel=3)
+    return sizes
+
+
+def _part_of(progress: Progress, place: int, sizes: int) -> Progress:
+    """Return the progress of one size out of several."""
+    return lambda done, total: progress(place * total + done, sizes * total)
+
+
+def _gaps(
+    problem: Problem,
+    degrees: tuple[int, ...],
+    *,
+    metric: str,
+    method: Method,
+    tolerance: float,
+    **how: Any,
+) -> Equivalence:
+    """Return the gaps of one problem."""
+    names = ["network", *(f"hermite:{d}" for d in degrees)]
+    errors = predict(problem, names, method=method, **how)
+    gap = errors.gap(metric)
     assert gap is not None
     # After the last step, for the one penalty.
-    means, stderrs = (
-        part[1:, ..., 0].reshape(len(wanted), -1)[:, -1] for part in (gap.mean, gap.stderr)
+    gaps, stderrs = (
+        tuple(part[1:, ..., 0].reshape(len(degrees), -1)[:, -1].tolist())
+        for part in (gap.mean, gap.stderr)
     )
-    gaps = tuple(float(g) for g in means)
-    enough = [d for d, g in zip(wanted, gaps, strict=True) if abs(g) <= tolerance]
-    strength = draw(problem, seed=seed).scales.strength
+    values = errors.metrics[metric][..., 0].reshape(errors.trials, len(names), -1)[..., -1]
+    enough = [d for d, g in zip(degrees, gaps, strict=True) if abs(g) <= tolerance]
+    strength = draw(problem, seed=errors.seed).scales.strength
+    scale = scale_of(problem, degrees, seed=errors.seed)
     return Equivalence(
-        errors,
-        wanted,
-        gaps,
-        tuple(float(e) for e in stderrs),
-        tolerance,
-        min(enough, default=None),
-        None if strength >= 1 else theorem_degree(strength, cap=LARGEST_COUNT),
-        strength,
+        errors=errors,
+        degrees=degrees,
+        gaps=gaps,
+        stderrs=stderrs,
+        tolerance=tolerance,
+        smallest=min(enough, default=None),
+        theorem=None if strength >= 1 else theorem_degree(strength, cap=LARGEST_COUNT),
+        strength=strength,
+        metric=metric,
+        method=method,
+        scale=scale,
+        reason=reason(degrees, values, scale),
     )
+
+
+def _with_decay(sizes: list[Equivalence]) -> Equivalence:
+    """Return the largest of these, with all sizes and the fit of every degree."""
+    dimensions = [size.dimension for size in sizes]
+    fits = tuple(
+        fit_decay(
+            degree,
+            dimensions,
+            [size.gaps[place] for size in sizes],
+            [size.stderrs[place] for size in sizes],
+        )
+        for place, degree in enumerate(sizes[-1].degrees)
+    )
+    return replace(sizes[-1], sizes=tuple(sizes), decay=fits)

@@ -4,87 +4,54 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 
-from onegrad.describe.arrays import Floats
 from onegrad.describe.checks import shown, whole_number
 from onegrad.describe.exceptions import InvalidInput
-from onegrad.machine.pool import Progress, run_jobs
-from onegrad.models.network import NETWORK
+from onegrad.machine.pool import Progress
 from onegrad.problem.problem import Problem, require_problem
-from onegrad.problem.scaling import EXPONENTS, RATES
-from onegrad.theory.ridge import ridge_errors
-from onegrad.training.instance import draw
-from onegrad.training.run import finished_run
-from onegrad.verbs.errors import standard_error
-from onegrad.verbs.predicted_draw import reduced_moments
-from onegrad.verbs.prediction import checked_start
+from onegrad.verbs.compared_metric import require_metric
+from onegrad.verbs.cost import check_memory
+from onegrad.verbs.default_method import DEFAULT_METHOD
+from onegrad.verbs.predicted_draw import Method
+from onegrad.verbs.prediction import DEFAULT_DRAWS, check_method, checked_start
+from onegrad.verbs.tuned import Tuned
+from onegrad.verbs.tuning_search import TUNABLE, Search
 
-TUNABLE = ("ridge", "learning_rate", "width")
-RIDGES = np.logspace(-8, 2, 81)
+RIDGES = tuple(np.logspace(-8, 2, 81).tolist())
 WIDTHS, GRID_RATES, REFINEMENTS = 7, 7, 2
-Point = tuple[int, float]  # width, learning rate
-
-
-@dataclass(frozen=True)
-class Tuned:
-    """The best problem found, its predicted test MSE, and everything that was evaluated.
-
-    `curve` has one row per width and learning rate with its best penalty; `ridge_curve` the test
-    MSE against the penalty at the tuned width and rate.
-    """
-
-    problem: Problem
-    values: dict[str, float]
-    test_mse: float
-    stderr: float
-    curve: pd.DataFrame
-    ridge_curve: pd.DataFrame
-    draws: int
-    seed: int
-
-    def to_dict(self) -> dict[str, object]:
-        """Return plain values for JSON."""
-        return {
-            "problem": self.problem.to_dict(),
-            "tuned": self.values,
-            "test_mse": {
-                "mean": self.test_mse,
-                "stderr": self.stderr if np.isfinite(self.stderr) else None,
-            },
-            "draws": self.draws,
-            "seed": self.seed,
-            "curve": self.curve.to_dict(orient="list"),
-            "ridge_curve": self.ridge_curve.to_dict(orient="list"),
-        }
 
 
 def tune(
     problem: Problem,
     over: Sequence[str] | str = TUNABLE,
     *,
+    metric: str = "test_mse",
+    method: Method = DEFAULT_METHOD,
     budget: int | None = None,
-    draws: int = 4,
+    draws: int = DEFAULT_DRAWS,
     seed: int = 0,
     workers: int = 1,
     progress: Progress | None = None,
 ) -> Tuned:
-    """Return the ridge, learning rate and width that minimise the network's predicted test MSE.
+    """Return the ridge, learning rate and width that minimise a predicted metric of the network.
 
     `over` names what may change; widths stay within `budget` neurons. Widths and rates are searched
-    on a logarithmic grid that is refined around its best point; at each, one reduction gives the
-    error for every penalty. The same draws serve all candidates.
+    on a logarithmic grid that is refined around its best point; at each, one reduction serves
+    every penalty. The same draws serve all candidates. `metric` is "test_mse", "misclassification"
+    or "test_loss".
     """
     names = _checked_names(problem, over)
+    check_method(method)
+    require_metric(problem, metric, method)
     largest = _checked_budget(problem, names, budget)
     widest = problem.replace(network__width=max(largest, problem.width))
-    checked_start(widest, draws=draws, seed=seed, workers=workers)
-    search = _Search(
-        problem, RIDGES if "ridge" in names else np.array(problem.ridges[:1]), draws, seed
-    )
+    checked_start(widest, draws=draws, seed=seed, workers=workers, method=method)
+    if method != "single":  # which keeps all draws of a candidate until its penalty is found
+        check_memory(widest, [], workers=workers * draws, theory=True)
+    ridges = RIDGES if "ridge" in names else problem.ridges[:1]
+    search = Search(problem, ridges, metric=metric, method=method, draws=draws, seed=seed)
     widths, rates = _first_grid(problem, names, largest)
     for _ in range(1 + (REFINEMENTS if len(widths) > 1 or len(rates) > 1 else 0)):
         search.evaluate(widths, rates, workers=workers, progress=progress)
@@ -121,74 +88,6 @@ def _checked_budget(problem: Problem, names: Sequence[str], budget: int | None) 
     return largest
 
 
-class _Search:
-    """Points (width, rate) that were evaluated: the curves over penalties of every draw."""
-
-    def __init__(self, problem: Problem, ridges: Floats, draws: int, seed: int) -> None:
-        self.problem, self.ridges, self.draws, self.seed = problem, ridges, draws, seed
-        self.curves: dict[Point, Floats] = {}
-        self.notes: dict[Point, list[str]] = {}
-
-    def evaluate(
-        self,
-        widths: list[float],
-        rates: list[float],
-        *,
-        workers: int,
-        progress: Progress | None,
-    ) -> None:
-        """Evaluate what is new on the grid of widths and rates."""
-        todo = [
-            (k, r)
-            for k in sorted({round(w) for w in widths})
-            for r in sorted({float(f"{rate:.10g}") for rate in rates})
-            if (k, r) not in self.curves
-        ]
-        common = {"ridges": self.ridges, "seed": self.seed}
-        jobs = [
-            {"problem": candidate(self.problem, *point), "trial": t, **common}
-            for point in todo
-            for t in range(self.draws)
-        ]
-        results = []
-        for result in run_jobs(ridge_curve, jobs, workers=workers):
-            results.append(result)
-            if progress is not None:
-                progress(len(results), len(jobs))
-        for index, point in enumerate(todo):
-            part = results[index * self.draws : (index + 1) * self.draws]
-            self.curves[point] = np.array([curve for curve, _ in part])
-            self.notes[point] = [note for _, notes in part for note in notes]
-
-    @property
-    def best(self) -> Point:
-        """The point whose best penalty has the lowest mean error."""
-        return min(self.curves, key=lambda point: float(self.curves[point].mean(axis=0).min()))
-
-    def result(self, names: Sequence[str]) -> Tuned:
-        """Return the best point with everything that was evaluated."""
-        rows = []
-        for (width, rate), curves in sorted(self.curves.items()):
-            mean = curves.mean(axis=0)
-            low = int(np.argmin(mean))
-            rows.append((width, rate, float(self.ridges[low]), float(mean[low])))
-        curves = self.curves[self.best]
-        mean = curves.mean(axis=0)
-        low = int(np.argmin(mean))
-        ridge = float(self.ridges[low])
-        values = {"width": self.best[0], "learning_rate": self.best[1], "ridge": ridge}
-        return Tuned(
-            candidate(self.problem, *self.best).replace(readout__ridge=ridge),
-            {name: values[name] for name in TUNABLE if name in names},
-            float(mean[low]),
-            float(standard_error(curves[:, low])),
-            pd.DataFrame(rows, columns=["width", "learning_rate", "ridge", "test_mse"]),
-            pd.DataFrame({"ridge": self.ridges, "test_mse": mean}),
-            self.draws,
-            self.seed,
-        )
-
-
 def _warn_of_edges(tuned: Tuned) -> None:
     """Warn where the best value is the last one tried, so that a better one may lie beyond."""
     tried = {"ridge": tuned.ridge_curve["ridge"], "learning_rate": tuned.curve["learning_rate"]}
@@ -216,17 +115,6 @@ def _first_grid(
     return widths, [float(r) for r in np.geomspace(1e-2, float(n) ** 1.5, GRID_RATES)]
 
 
-def candidate(problem: Problem, width: int, rate: float) -> Problem:
-    """Return the problem with this width and step size; spread and step samples stay."""
-    scaling = problem.scaling.model_dump(exclude={*RATES, *EXPONENTS, "spread"})
-    spread = problem.scaling.spread_at(problem.dimension)
-    return problem.replace(
-        network__width=width,
-        training__samples=problem.samples_per_step,
-        scaling={**scaling, "learning_rate": rate, "spread": spread},
-    )
-
-
 def _rate_of(problem: Problem) -> float:
     """Return the problem's own step size."""
     rate = problem.scaling.learning_rate_at(
@@ -239,22 +127,6 @@ def _rate_of(problem: Problem) -> float:
             "width, samples or gradient; add learning_rate to over, or give it"
         )
     return rate
-
-
-def ridge_curve(
-    problem: Problem, *, ridges: Floats, seed: int, trial: int
-) -> tuple[Floats, list[str]]:
-    """Return the network's predicted test MSE for every penalty in one draw, and its warnings.
-
-    Of all candidates, only the best one's warnings matter to the user.
-    """
-    run = finished_run(draw(problem, seed=seed, trial=trial))
-    instance = run.instance_at(problem.training.steps)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        moments = reduced_moments([NETWORK], instance, run.layers, run.first)[NETWORK.key]
-    errors = ridge_errors(moments, samples=np.array([problem.samples]), ridge=ridges)
-    return errors.test_mse[0], [str(w.message) for w in caught]
 
 
 def _around(best: float, grid: list[float], least: float, largest: float) -> list[float]:

@@ -1,0 +1,33 @@
+"""Which predicted metric models are compared by or settings chosen by, and whether it exists."""
+
+from __future__ import annotations
+
+from onegrad.describe.checks import shown
+from onegrad.describe.exceptions import InvalidInput
+from onegrad.problem.problem import Problem
+from onegrad.verbs.predicted_draw import Method
+
+COMPARED = ("test_mse", "misclassification", "test_loss")
+
+
+def require_metric(problem: Problem, metric: str, method: Method) -> None:
+    """Raise InvalidInput where theory by this method does not predict the metric of the problem."""
+    if metric not in COMPARED:
+        raise InvalidInput(
+            f"metric={shown(metric)}: must be one of {', '.join(COMPARED)}; choose one"
+        )
+    altered = problem.noisy or problem.training.subtract != "none"
+    if metric == "misclassification" and (not problem.binary or altered):
+        raise InvalidInput(
+            "metric='misclassification': needs labels of +1 and -1 without noise or subtraction; "
+            "use --task classification, or test_mse"
+        )
+    if metric == "test_loss" and problem.readout.loss == "square":
+        raise InvalidInput(
+            "metric='test_loss': readout.loss='square' has the test MSE alone; use test_mse, or "
+            "name another loss"
+        )
+    if metric != "test_mse" and method != "types":
+        raise InvalidInput(
+            f"method={method!r}: predicts test_mse, not {metric}; use method='types'"
+        )

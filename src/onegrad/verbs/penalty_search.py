@@ -1,0 +1,100 @@
+"""The predicted metric of a network against the penalty, in several draws."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from onegrad.describe.arrays import Floats
+from onegrad.describe.exceptions import InvalidInput, NotConverged
+from onegrad.models.network import NETWORK
+from onegrad.problem.problem import Problem
+from onegrad.training.reuse import Shared
+from onegrad.verbs.predicted_draw import Method, predict_draw
+
+COARSE = 8  # every eighth penalty first: a decade
+RISES = 2  # decades in a row above the lowest, after which smaller penalties are not tried
+
+
+def penalty_curves(
+    problem: Problem,
+    *,
+    ridges: Sequence[float],
+    metric: str,
+    method: Method,
+    seed: int,
+    trials: Sequence[int],
+) -> tuple[Floats, list[str]]:
+    """Return the metric after the last step, a row per draw, for all penalties; and the warnings.
+
+    "single" has all penalties at the price of one. Other methods pay for each: they go down from
+    the largest by decades until the mean over draws has risen twice, then halve the distance around
+    the lowest. They leave NaN where they did not look, and infinity where theory did not converge.
+    """
+    how: dict[str, Any] = {"metric": metric, "method": method, "seed": seed}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        if method == "single":
+            curves = np.array([_values(problem, ridges, trial=t, **how) for t in trials])
+        else:
+            curves = _searched(problem, ridges, trials, **how)
+    return curves, [str(warning.message) for warning in caught]
+
+
+def _values(problem: Problem, ridges: Sequence[float], *, metric: str, **how: Any) -> Floats:
+    """Return the metric of the network after the last step, for every penalty."""
+    asked = problem.replace(readout__ridge=tuple(ridges))
+    metrics = predict_draw(asked, [NETWORK], **how)[NETWORK.name]
+    if metric not in metrics:
+        raise InvalidInput(f"metric={metric!r}: must be one of {', '.join(metrics)}; choose one")
+    return np.atleast_2d(metrics[metric])[-1]
+
+
+def _searched(
+    problem: Problem, ridges: Sequence[float], trials: Sequence[int], **how: Any
+) -> Floats:
+    """Return the curves at the penalties that lead to the lowest mean, NaN at all others."""
+    curves = np.full((len(trials), len(ridges)), np.nan)
+    kept = [Shared() for _ in trials]  # a draw is reduced once for all penalties
+
+    def look(place: int) -> None:
+        for row, trial in enumerate(trials):
+            try:
+                value = _values(
+                    problem, ridges[place : place + 1], trial=trial, shared=kept[row], **how
+                )[0]
+            except NotConverged:
+                value = np.inf
+            curves[row, place] = value
+
+    _descend(curves, look)
+    _halve(curves, look)
+    return curves
+
+
+def _descend(curves: Floats, look: Callable[[int], None]) -> None:
+    """Look at every eighth place from the last down to where the mean has risen twice.
+
+    Small penalties cost most: a convex loss on separable samples diverges as they vanish.
+    """
+    rises = 0
+    for place in range(curves.shape[1] - 1, -1, -COARSE):
+        look(place)
+        mean = curves.mean(axis=0)
+        rises = rises + 1 if mean[place] > np.nanmin(mean) else 0
+        if rises == RISES:
+            return
+
+
+def _halve(curves: Floats, look: Callable[[int], None]) -> None:
+    """Look at half the distance around the lowest mean, again and again down to 1."""
+    last, distance = curves.shape[1] - 1, COARSE // 2
+    while distance:
+        low = int(np.nanargmin(curves.mean(axis=0)))
+        for place in (max(low - distance, 0), min(low + distance, last)):
+            if np.isnan(curves[0, place]):
+                look(place)
+        distance //= 2
