@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 import click
 
 from onegrad.cli.options import parse_numbers
-from onegrad.verbs.default_method import DEFAULT_METHOD
+from onegrad.verbs.methods import DEFAULT_METHOD
 
 R = TypeVar("R", bound="Result")
 
@@ -40,14 +40,14 @@ metric_option = click.option(
     "--metric",
     default="test_mse",
     show_default=True,
-    help="test_mse; with types misclassification, and test_loss of a --loss.",
+    help="test_mse; misclassification where labels are signs; test_loss of a --loss.",
 )
 method_option = click.option(
     "--method",
     default=DEFAULT_METHOD,
     show_default=True,
-    help="single; types where samples differ in size, for losses and misclassification; "
-    "full_types.",
+    help="types; full_types with a covariance for each of them; single treats all samples alike, "
+    "for comparison.",
 )
 seed_option = click.option("--seed", type=int, default=0, show_default=True)
 workers_option = click.option(

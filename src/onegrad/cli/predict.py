@@ -11,6 +11,7 @@ from onegrad.cli.common import (
     draws_option,
     json_option,
     listed_samples,
+    method_option,
     models_option,
     print_problem,
     print_toml_option,
@@ -27,13 +28,7 @@ if TYPE_CHECKING:
 @click.command()
 @problem_options
 @models_option("network, hermite, hermite:DEGREE, linear, untrained")
-@click.option(
-    "--method",
-    default="types",
-    show_default=True,
-    help="types; full_types with a covariance for each of them; single treats all samples alike, "
-    "for comparison.",
-)
+@method_option
 @draws_option
 @seed_option
 @workers_option

@@ -22,8 +22,9 @@ from onegrad.problem.problem import Problem
 from onegrad.problem.registered import registered_marks
 from onegrad.training.reuse import Shared
 from onegrad.training.streams import NUMERICS
+from onegrad.verbs.methods import DEFAULT_METHOD, Method
 from onegrad.verbs.observation import observed_trial
-from onegrad.verbs.predicted_draw import DEFAULT_METHOD, Method, predict_draw
+from onegrad.verbs.predicted_draw import predict_draw
 from onegrad.verbs.trial import run_trial
 
 SHORT_MARK = 12

@@ -23,7 +23,7 @@ from onegrad.models.model import Model
 from onegrad.models.resolve import resolve_models
 from onegrad.problem.problem import Problem
 from onegrad.verbs.cost import check_mixture_memory
-from onegrad.verbs.predicted_draw import DEFAULT_METHOD, Method
+from onegrad.verbs.methods import DEFAULT_METHOD, Method
 from onegrad.verbs.prediction import require_theory
 
 Verb = Literal["simulate", "predict"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from onegrad.describe.checks import shown
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.problem.problem import Problem
-from onegrad.verbs.predicted_draw import Method
+from onegrad.verbs.methods import Method
 
 COMPARED = ("test_mse", "misclassification", "test_loss")
 

@@ -18,10 +18,9 @@ from onegrad.problem.resized import resized
 from onegrad.training.instance import draw
 from onegrad.verbs.compared_metric import require_metric
 from onegrad.verbs.decay_fit import fit_decay
-from onegrad.verbs.default_method import DEFAULT_METHOD
 from onegrad.verbs.degree_reason import reason, scale_of
 from onegrad.verbs.equivalent_degrees import Equivalence
-from onegrad.verbs.predicted_draw import Method
+from onegrad.verbs.methods import DEFAULT_METHOD, Method
 from onegrad.verbs.prediction import DEFAULT_DRAWS, check_method, predict
 
 

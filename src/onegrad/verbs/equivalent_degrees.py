@@ -11,7 +11,7 @@ import pandas as pd
 from onegrad.verbs.decay_fit import DecayFit
 from onegrad.verbs.degree_reason import Scale
 from onegrad.verbs.errors import Errors
-from onegrad.verbs.predicted_draw import Method
+from onegrad.verbs.methods import Method
 
 
 @dataclass(frozen=True, repr=False)

@@ -13,7 +13,8 @@ from onegrad.describe.exceptions import InvalidInput, NotConverged
 from onegrad.models.network import NETWORK
 from onegrad.problem.problem import Problem
 from onegrad.training.reuse import Shared
-from onegrad.verbs.predicted_draw import Method, predict_draw
+from onegrad.verbs.methods import Method
+from onegrad.verbs.predicted_draw import predict_draw
 
 COARSE = 8  # every eighth penalty first: a decade
 RISES = 2  # decades in a row above the lowest, after which smaller penalties are not tried

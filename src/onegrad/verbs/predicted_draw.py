@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 
@@ -28,12 +28,9 @@ from onegrad.training.instance import Instance, draw
 from onegrad.training.layers import Layers
 from onegrad.training.reuse import Shared
 from onegrad.training.run import Run
+from onegrad.verbs.methods import DEFAULT_METHOD, Method
 from onegrad.verbs.points import point_rounds
 from onegrad.verbs.step_axis import Metrics, endless, stack_steps
-
-Method = Literal["single", "types", "full_types"]
-METHODS: tuple[Method, ...] = get_args(Method)
-DEFAULT_METHOD: Method = "types"
 
 
 def predict_draw(

@@ -16,7 +16,8 @@ from onegrad.problem.problem import Problem, require_problem
 from onegrad.training.instance import Instance, draw
 from onegrad.verbs.cost import check_memory, check_mixture_memory
 from onegrad.verbs.errors import Errors, collect
-from onegrad.verbs.predicted_draw import DEFAULT_METHOD, METHODS, Method, predict_draw
+from onegrad.verbs.methods import DEFAULT_METHOD, METHODS, Method
+from onegrad.verbs.predicted_draw import predict_draw
 
 DEFAULT_DRAWS = 4
 # Components of some weight whose E‖x‖² differs by more need types.

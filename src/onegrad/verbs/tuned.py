@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from onegrad.problem.problem import Problem
-from onegrad.verbs.predicted_draw import Method
+from onegrad.verbs.methods import Method
 
 SHOWN = 5  # of the evaluated points
 

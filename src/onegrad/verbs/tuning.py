@@ -13,8 +13,7 @@ from onegrad.machine.pool import Progress
 from onegrad.problem.problem import Problem, require_problem
 from onegrad.verbs.compared_metric import require_metric
 from onegrad.verbs.cost import check_memory
-from onegrad.verbs.default_method import DEFAULT_METHOD
-from onegrad.verbs.predicted_draw import Method
+from onegrad.verbs.methods import DEFAULT_METHOD, Method
 from onegrad.verbs.prediction import DEFAULT_DRAWS, check_method, checked_start
 from onegrad.verbs.tuned import Tuned
 from onegrad.verbs.tuning_search import TUNABLE, Search

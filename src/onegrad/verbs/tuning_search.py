@@ -13,8 +13,8 @@ from onegrad.machine.pool import Progress, run_jobs
 from onegrad.problem.problem import Problem
 from onegrad.problem.scaling import EXPONENTS, RATES
 from onegrad.verbs.errors import standard_error
+from onegrad.verbs.methods import Method
 from onegrad.verbs.penalty_search import penalty_curves
-from onegrad.verbs.predicted_draw import Method
 from onegrad.verbs.tuned import Tuned
 
 TUNABLE = ("ridge", "learning_rate", "width")
