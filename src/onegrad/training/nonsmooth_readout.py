@@ -14,12 +14,8 @@ import numpy as np
 
 from onegrad.calculus.losses import NamedLoss
 from onegrad.describe.arrays import Floats
-from onegrad.training.convex_newton import (
-    Minimum,
-    PenalisedSum,
-    newton_minimum,
-    smaller_side,
-)
+from onegrad.training.convex_newton import newton_minimum
+from onegrad.training.convex_objective import Minimum, PenalisedSum, Sample
 
 ACCURACY, LEAST_ACCURACY = 1e-6, 1e-4  # of ‖w‖, by the duality gap: aimed at, and accepted
 INNER_ACCURACY = 1e-9
@@ -36,19 +32,13 @@ class SmoothedTerms:
     reach: float
     multipliers: Floats
 
-    def values(self, u: Floats) -> Floats:
-        """Return e_i(u_i)."""
-        shifted = self.shifted(u)
-        x = self.loss.prox(self.labels, shifted, self.reach)
-        return self.loss.value(self.labels, x) + (shifted - x) ** 2 / (2 * self.reach)
-
     def slopes(self, u: Floats) -> Floats:
         """Return f(u_i + γα_i)."""
-        return self.loss.response(self.labels, self.shifted(u), self.reach)[0]
+        return self.bends(u)[0]
 
-    def curvatures(self, u: Floats) -> Floats:
-        """Return f_u(u_i + γα_i)."""
-        return self.loss.response(self.labels, self.shifted(u), self.reach)[1]
+    def bends(self, u: Floats) -> tuple[Floats, Floats]:
+        """Return f(u_i + γα_i) and f_u there."""
+        return self.loss.response(self.labels, self.shifted(u), self.reach)
 
     def shifted(self, u: Floats) -> Floats:
         """Return u_i + γα_i."""
@@ -66,26 +56,25 @@ class SmoothedTerms:
 
 
 def nonsmooth_minimum(
-    phi: Floats, labels: Floats, start: Floats, *, loss: NamedLoss, ridge: float
+    sample: Sample, labels: Floats, start: Floats, *, loss: NamedLoss, ridge: float
 ) -> Minimum:
     """Return argmin (1/m) Σ ℓ(y_i, φ_iᵀw) + (λ/2)‖w‖² for any convex loss.
 
     The gap G bounds the error, ‖w − ŵ‖ ≤ √(2G/λ). Rounds end when it is small, or falls no more:
     rounding of outputs enters the gap of a loss with jumps in first order.
     """
-    reduced, basis = smaller_side(phi)
-    weights = start if basis is None else basis.T @ start
+    weights = start
     # As far as one sample moves its own output: ‖φ_i‖²/(mλ).
-    first = float(np.sum(reduced**2)) / (len(labels) ** 2 * ridge) or 1.0
+    first = sample.norm**2 / (len(labels) ** 2 * ridge) or 1.0
     multipliers: Floats = np.zeros(len(labels))
     reach, stalled = first, 0
     best, done = Minimum(weights, 0, np.inf, converged=False), False
     while not done and stalled < MOST_STALLED:
         terms = SmoothedTerms(loss, labels, reach, multipliers)
-        objective = PenalisedSum(reduced, terms, ridge)
+        objective = PenalisedSum(sample, terms, ridge)
         inner = newton_minimum(objective, weights, accuracy=INNER_ACCURACY)
         weights, steps = inner.weights, best.steps + inner.steps
-        u, norm = reduced @ weights, float(np.linalg.norm(weights))
+        u, norm = objective.outputs(weights), float(np.linalg.norm(weights))
         distance = np.sqrt(2 * terms.gap(u, objective.gradient(u, weights), ridge) / ridge)
         error = float(distance) / norm if norm > 0 else np.inf
         done = error <= ACCURACY or distance * ridge <= objective.rounding(u)
@@ -96,4 +85,4 @@ def nonsmooth_minimum(
         best = replace(best, steps=steps)
         multipliers = terms.slopes(u)
         reach = max(REACH_FACTOR * reach, LEAST_REACH * first)
-    return best if basis is None else replace(best, weights=basis @ best.weights)
+    return best
