@@ -134,7 +134,7 @@ class PenalisedSum:
             else:  # or nan: too far
                 high = length
             bend = float(curvatures @ change**2) / m + square
-            length -= slope / bend
+            length -= slope / bend if bend > 0 else np.nan
             if not low < length < high:
                 length = (low + high) / 2 if high < np.inf else 2 * low
         return low or None

@@ -18,7 +18,7 @@ from onegrad.training.nonsmooth_readout import nonsmooth_minimum
 from onegrad.training.readout import FittedReadout
 
 ACCURACY = 1e-8  # of ‖w‖: where the bound on the error of w ends the iteration
-MOST_ITERATIONS = 150  # of L-BFGS; beyond them Newton is faster
+PATIENCE = 30  # steps of L-BFGS to come; where they are more, Newton is faster
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def _smooth_minimum(
 ) -> Minimum:
     """Return the minimum by L-BFGS, then by Newton where that is the better way."""
     objective = PenalisedSum(sample, LossTerms(loss, labels), ridge)
-    quasi = quasi_newton_minimum(objective, start, accuracy=ACCURACY, most_steps=MOST_ITERATIONS)
+    quasi = quasi_newton_minimum(objective, start, accuracy=ACCURACY, patience=PATIENCE)
     if quasi.converged:
         return quasi
     start = quasi.weights if np.all(np.isfinite(quasi.weights)) else start

@@ -24,7 +24,7 @@ INNER_ACCURACY, LEAST_INNER = 0.3, 1e-9  # of a round: a share of the error befo
 MOST_STALLED = 3  # rounds in a row that do not halve the error
 FIRST_REACH, LEAST_REACH = 0.1, 1e-6  # as far as one sample moves its own output is 1
 SLOWLY, FAST = 0.3, 1e-2  # by what the reach falls, before and after the held are known
-FIRST_STEPS = 30  # of L-BFGS: the first reaches are so long that they are well conditioned
+PATIENCE = 10  # steps of L-BFGS to come, at the first reach
 HELD = 1 - 1e-9  # of 1/γ: the curvature of a sample that a corner holds
 
 
@@ -70,7 +70,7 @@ class SmoothedTerms:
 
 @dataclass(frozen=True)
 class HeldTerms:
-    """Smoothed terms that go on as parabolas, f = (u + γα_i − c_i)/γ, where corners c_i hold x_i."""
+    """Smoothed terms that are parabolas, f = (u + γα_i − c_i)/γ, where corners c_i hold x_i."""
 
     smoothed: SmoothedTerms
     held: Truths
@@ -121,7 +121,7 @@ def nonsmooth_minimum(
 
 def _begun(objective: PenalisedSum, start: Floats) -> Minimum:
     """Return where L-BFGS comes at the first reach, or the start where it comes nowhere."""
-    quasi = quasi_newton_minimum(objective, start, accuracy=INNER_ACCURACY, most_steps=FIRST_STEPS)
+    quasi = quasi_newton_minimum(objective, start, accuracy=INNER_ACCURACY, patience=PATIENCE)
     finite = bool(np.all(np.isfinite(quasi.weights)))
     return replace(quasi, weights=quasi.weights if finite else start, converged=False)
 
