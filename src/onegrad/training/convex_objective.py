@@ -146,8 +146,12 @@ class PenalisedSum:
 
 def _block(gram: Floats, rows: NDArray[np.intp], scales: Floats) -> Floats:
     """Return the lower triangle of a part of the Gram matrix, scaled from both sides."""
-    part = gram.T if len(rows) == len(gram) else gram.T[rows][:, rows]
-    return np.multiply(part, np.outer(scales, scales)).T
+    upper = gram.T  # in C order
+    whole = len(rows) == len(gram)
+    part = upper.copy() if whole else upper.take(rows, axis=0).take(rows, axis=1)
+    part *= scales
+    part *= scales[:, None]
+    return part.T
 
 
 @dataclass(frozen=True)
