@@ -22,8 +22,8 @@ from onegrad.training.convex_quasi_newton import quasi_newton_minimum
 ACCURACY, LEAST_ACCURACY = 1e-6, 1e-4  # of ‖w‖, by the duality gap: aimed at, and accepted
 INNER_ACCURACY, LEAST_INNER = 0.3, 1e-9  # of a round: a share of the error before it, at least
 MOST_STALLED = 3  # rounds in a row that do not halve the error
-FIRST_REACH, LEAST_REACH = 0.1, 1e-6  # as far as one sample moves its own output is 1
-SLOWLY, FAST = 0.3, 1e-2  # by what the reach falls, before and after the held are known
+FIRST_REACH, LEAST_REACH = 0.2, 1e-6  # as far as one sample moves its own output is 1
+SLOWLY, FAST = 0.4, 1e-2  # by what the reach falls, before and after the held are known
 PATIENCE = 10  # steps of L-BFGS to come, at the first reach
 HELD = 1 - 1e-9  # of 1/γ: the curvature of a sample that a corner holds
 
