@@ -11,7 +11,7 @@ from sklearn.svm import SVC, LinearSVC
 from onegrad import InvalidInput
 from onegrad.calculus.losses import LOSSES, get_loss, register_loss
 from onegrad.describe.exceptions import NotConverged
-from onegrad.training import convex_newton, convex_readout
+from onegrad.training import convex_newton, convex_quasi_newton
 from onegrad.training.convex_readout import fit_convex
 from onegrad.training.readout import fit_readout
 from own_losses import Exponential, PlainLogistic, Quantile
@@ -254,7 +254,7 @@ def test_single_precision_is_computed_in_double():
 def test_newton_and_quasi_newton_agree(shape, monkeypatch):
     features, labels = batch(shape)
     quasi = fit_convex(features, labels, loss="logistic", ridge=1e-3)
-    monkeypatch.setattr(convex_readout, "LEAST_RIDGE", np.inf)
+    monkeypatch.setattr(convex_quasi_newton, "FIRST_JUDGED", 0)
     newton = fit_convex(features, labels, loss="logistic", ridge=1e-3)
     assert newton.steps[0] < quasi.steps[0]
     size = np.sqrt(newton.squared_norm[0])
@@ -264,6 +264,7 @@ def test_newton_and_quasi_newton_agree(shape, monkeypatch):
 @pytest.mark.parametrize("loss", ["logistic", "hinge"])
 def test_a_minimum_that_is_not_reached_is_said(loss, monkeypatch):
     features, labels = batch((30, 70))
+    monkeypatch.setattr(convex_quasi_newton, "FIRST_JUDGED", 0)
     monkeypatch.setattr(convex_newton, "MOST_STEPS", 1)
     monkeypatch.setattr("onegrad.training.nonsmooth_readout.LEAST_REACH", 1.0)
     with pytest.raises(

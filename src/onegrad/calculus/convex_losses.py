@@ -124,6 +124,14 @@ class HingeLoss:
         """Return u + y clip(1 − yu, 0, γ)."""
         return u + y * np.clip(1 - y * u, 0.0, gamma)
 
+    def response(self, y: Floats, u: Floats, gamma: Floats) -> tuple[Floats, Floats]:
+        """Return −y clip((1 − yu)/γ, 0, 1) and 1[0 < 1 − yu < γ]/γ."""
+        short = 1 - y * u
+        with np.errstate(divide="ignore", invalid="ignore"):  # γ = 0 is ℓ' itself
+            share = np.where(gamma > 0, np.clip(short / gamma, 0.0, 1.0), short > 0)
+            inside = (short > 0) & (short < gamma)
+            return -y * share, np.where(inside, 1 / gamma, 0.0)
+
     def corners(self, y: Floats) -> list[Floats]:
         """Return y, where ℓ' jumps."""
         return [y]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,21 +11,14 @@ from onegrad.calculus.losses import NamedLoss, get_loss
 from onegrad.describe.arrays import Floats
 from onegrad.describe.checks import positive_numbers
 from onegrad.describe.exceptions import InvalidInput, NotConverged
-from onegrad.training.convex_newton import (
-    ACCURACY,
-    LossTerms,
-    Minimum,
-    PenalisedSum,
-    newton_minimum,
-    relative_error,
-    smaller_side,
-)
+from onegrad.training.convex_newton import newton_minimum
+from onegrad.training.convex_objective import LossTerms, Minimum, PenalisedSum, Sample
+from onegrad.training.convex_quasi_newton import quasi_newton_minimum
 from onegrad.training.nonsmooth_readout import nonsmooth_minimum
 from onegrad.training.readout import FittedReadout
 
-# Below this penalty, and beyond these iterations, L-BFGS is slower than Newton.
-LEAST_RIDGE, MOST_ITERATIONS = 1e-5, 300
-PAIRS = 20
+ACCURACY = 1e-8  # of ‖w‖: where the bound on the error of w ends the iteration
+PATIENCE = 30  # steps of L-BFGS to come; where they are more, Newton is faster
 
 
 @dataclass(frozen=True)
@@ -68,9 +60,10 @@ def fit_convex(
     penalties = np.array(positive_numbers("ridge", ridge))
     phi, y = _checked(features, labels, named)
     minima: dict[int, Minimum] = {}
+    sample = Sample(phi)
     start: Floats = np.zeros(phi.shape[1])
     for i in np.argsort(-penalties, kind="stable"):
-        minima[i] = _minimum(phi, y, start, loss=named, ridge=float(penalties[i]))
+        minima[i] = _minimum(sample, y, start, loss=named, ridge=float(penalties[i]))
         start = minima[i].weights
     ordered = [minima[i] for i in range(len(penalties))]
     weights = np.stack([minimum.weights for minimum in ordered], axis=1)
@@ -111,12 +104,12 @@ def _checked(features: Floats, labels: Floats, loss: NamedLoss) -> tuple[Floats,
 
 
 def _minimum(
-    phi: Floats, labels: Floats, start: Floats, *, loss: NamedLoss, ridge: float
+    sample: Sample, labels: Floats, start: Floats, *, loss: NamedLoss, ridge: float
 ) -> Minimum:
     """Return the minimum for one penalty; raise NotConverged where it is not reached."""
     minimum = _smooth_minimum if loss.smooth else nonsmooth_minimum
     with np.errstate(over="ignore", invalid="ignore"):  # a step that overflows is not taken
-        found = minimum(phi, labels, start, loss=loss, ridge=ridge)
+        found = minimum(sample, labels, start, loss=loss, ridge=ridge)
     if not found.converged:
         raise NotConverged(
             f"ridge={ridge:.3g}: weights of loss={loss.name!r} may be {found.error:.1e} of their "
@@ -127,47 +120,13 @@ def _minimum(
 
 
 def _smooth_minimum(
-    phi: Floats, labels: Floats, start: Floats, *, loss: NamedLoss, ridge: float
+    sample: Sample, labels: Floats, start: Floats, *, loss: NamedLoss, ridge: float
 ) -> Minimum:
-    """Return the minimum by L-BFGS, by Newton on the smaller side where that is the better way."""
-    terms = LossTerms(loss, labels)
-    steps = 0
-    if ridge >= LEAST_RIDGE:
-        quasi = _quasi_newton(PenalisedSum(phi, terms, ridge), start)
-        if quasi.converged:
-            return quasi
-        steps = quasi.steps
-        start = quasi.weights if np.all(np.isfinite(quasi.weights)) else start
-    reduced, basis = smaller_side(phi)
-    inner = start if basis is None else basis.T @ start
-    found = newton_minimum(PenalisedSum(reduced, terms, ridge), inner, accuracy=ACCURACY)
-    weights = found.weights if basis is None else basis @ found.weights
-    return Minimum(weights, steps + found.steps, found.error, found.converged)
-
-
-def _quasi_newton(objective: PenalisedSum, start: Floats) -> Minimum:
-    """Return where L-BFGS ends: as near to the minimum as asked, or not converged."""
-    from scipy.optimize import minimize  # late: it takes a quarter of a second to import
-
-    ridge, errors = objective.ridge, [np.inf]
-
-    def value_and_gradient(weights: Floats) -> tuple[float, Floats]:
-        u = objective.phi @ weights
-        gradient = objective.gradient(u, weights)
-        errors[0] = relative_error(gradient, weights, ridge)
-        return objective.value(u, weights), gradient
-
-    def stop_when_near(intermediate_result: Any) -> None:
-        if errors[0] <= ACCURACY:  # of the last point, which the line search has accepted
-            raise StopIteration
-
-    found = minimize(
-        value_and_gradient,
-        start,
-        jac=True,
-        method="L-BFGS-B",
-        callback=stop_when_near,
-        options={"maxcor": PAIRS, "maxiter": MOST_ITERATIONS, "ftol": 0.0, "gtol": 0.0},
-    )
-    error = relative_error(value_and_gradient(found.x)[1], found.x, ridge)
-    return Minimum(found.x, int(found.nit), error, error <= ACCURACY)
+    """Return the minimum by L-BFGS, then by Newton where that is the better way."""
+    objective = PenalisedSum(sample, LossTerms(loss, labels), ridge)
+    quasi = quasi_newton_minimum(objective, start, accuracy=ACCURACY, patience=PATIENCE)
+    if quasi.converged:
+        return quasi
+    start = quasi.weights if np.all(np.isfinite(quasi.weights)) else start
+    newton = newton_minimum(objective, start, accuracy=ACCURACY)
+    return replace(newton, steps=quasi.steps + newton.steps)
