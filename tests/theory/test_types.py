@@ -33,7 +33,7 @@ def random_types(seed=0, types=7, width=24, components=3):
     """Return moments of no network at all: the algebra does not care."""
     rng = np.random.default_rng(seed)
     root = rng.standard_normal((width, width)) / np.sqrt(width)
-    factors = rng.uniform(0.5, 2.0, types)
+    sizes, own = rng.uniform(0.5, 2.0, types), rng.uniform(0.0, 0.2, types)
     weights = rng.dirichlet(np.ones(types))
     means = rng.standard_normal((types, width)) / np.sqrt(width)
     return TypeMoments(
@@ -44,8 +44,11 @@ def random_types(seed=0, types=7, width=24, components=3):
             variances=rng.uniform(0.5, 1.0, types),
         ),
         means=means,
-        factors=factors / (weights @ factors),
-        covariance=np.asfortranarray(root @ root.T),
+        traces=sizes * np.sum(root**2) + own * width,
+        rests=own * width,
+        covariance=np.asfortranarray(
+            (weights @ sizes) * root @ root.T + (weights @ own) * np.eye(width)
+        ),
         label_cross=0.1 * rng.standard_normal((types, width)) / np.sqrt(width),
     )
 
@@ -55,10 +58,8 @@ def dense_errors(types, samples, ridge, *, exact_counts):
     labels = types.labels
     p = training_weights(labels, samples) if exact_counts else labels.weights
     k = types.means.shape[1]
-    second = [
-        tau * types.covariance + np.outer(nu, nu)
-        for tau, nu in zip(types.factors, types.means, strict=True)
-    ]
+    covariances = _covariances(types)
+    second = [sigma + np.outer(nu, nu) for sigma, nu in zip(covariances, types.means, strict=True)]
     names = np.unique(types.labels.components)
     place = {c: np.flatnonzero(types.labels.components == c) for c in names}
     own = np.searchsorted(names, types.labels.components)
@@ -83,7 +84,7 @@ def dense_errors(types, samples, ridge, *, exact_counts):
                     * zeta[t]
                     * (
                         (types.means[t] @ w - types.labels.means[t]) * types.means[t]
-                        + types.factors[t] * types.covariance @ w
+                        + covariances[t] @ w
                         - types.label_cross[t]
                     )
                     for t in place[name]
@@ -104,11 +105,22 @@ def dense_errors(types, samples, ridge, *, exact_counts):
     return test, p @ (error / (1 + gamma) ** 2), mean @ mean + np.trace(cov)
 
 
+def _covariances(types):
+    """Return Σ_t = τ_tS + δ_tI with S = Σ̄ − δ̄I."""
+    k = types.means.shape[1]
+    own = types.rests / k
+    mean = types.labels.weights @ own
+    common = types.covariance - mean * np.eye(k)
+    factors = (types.traces - types.rests) / np.trace(common)
+    return [tau * common + delta * np.eye(k) for tau, delta in zip(factors, own, strict=True)]
+
+
 def _squared(types, second, cov, weights):
+    covariances = _covariances(types)
     return np.array(
         [
             (types.labels.means[t] - types.means[t] @ w) ** 2
-            + types.factors[t] * w @ types.covariance @ w
+            + w @ covariances[t] @ w
             + np.trace(second[t] @ cov)
             + types.labels.variances[t]
             - 2 * types.label_cross[t] @ w
@@ -232,7 +244,8 @@ def test_logistic_regression_on_two_gaussians_agrees_with_three_scalar_equations
             binary=True,
         ),
         means=means,
-        factors=np.ones(2),
+        traces=np.full(2, float(width)),
+        rests=np.zeros(2),
         covariance=almost_nothing,
         label_cross=np.zeros((2, width)),
         level=1.0,

@@ -1,8 +1,12 @@
 """The algebra of types that share their covariance: Q, C and their traces from one reduction.
 
-Q = (λI + Σ_t pull_t M_t)^{-1} with M_t = τ_tΣ̄ + ν_tν_tᵀ. In the basis where Σ̄ is tridiagonal, B a
-basis of all ν_t, ψ̃_t and c_t, R = (λ + zΣ̄)^{-1}, z = Σ pull_tτ_t, E = RB, G = BᵀE,
-K = Σ pull_t n_tn_tᵀ, W = K(I + GK)^{-1}: Q = R − EWEᵀ.
+Covariances of types are Σ_t = τ_tS + δ_tI: what neurons have in common scales by a factor, and what
+each has alone (its variance beyond degree 1) by another. Both are read off the traces of Σ_t, and
+S = Σ̄ − δ̄I off their mean. Q = (λI + Σ_t pull_t M_t)^{-1} with M_t = Σ_t + ν_tν_tᵀ: in the basis
+where S is tridiagonal, B a basis of all ν_t, ψ̃_t and c_t,
+
+    R = (λ + Σ pull_tδ_t + zS)^{-1},  z = Σ pull_tτ_t,  E = RB,  G = BᵀE,  K = Σ pull_t n_tn_tᵀ
+    W = K(I + GK)^{-1},  Q = R − EWEᵀ
 """
 
 from __future__ import annotations
@@ -33,7 +37,8 @@ class TypeMoments:
 
     labels: TypeLabels
     means: Floats  # ν_t, T × k
-    factors: Floats  # τ_t, T
+    traces: Floats  # Tr Σ_t, T
+    rests: Floats  # of which is each neuron's own, T
     covariance: Floats  # Σ̄, k × k, or A
     label_cross: Floats  # ψ̃_t = Cov(φ, y | t), T × k
     projection_cross: Floats | None = None  # c_t = Cov(φ, s | t), T × k
@@ -41,7 +46,7 @@ class TypeMoments:
 
 
 class SharedCovariance:
-    """The types with Σ̄ in tridiagonal form, and all vectors in the span of ν_t, ψ̃_t and c_t.
+    """The types with S in tridiagonal form, and all vectors in the span of ν_t, ψ̃_t and c_t.
 
     With `axes`, the columns of an orthogonal matrix of that name are the basis.
     """
@@ -49,7 +54,7 @@ class SharedCovariance:
     def __init__(
         self, types: TypeMoments, *, exact_counts: bool = True, axes: bool = False
     ) -> None:
-        self.labels, self.factors, self.exact_counts = types.labels, types.factors, exact_counts
+        self.labels, self.exact_counts = types.labels, exact_counts
         vectors = [types.means, types.label_cross]
         vectors += [] if types.projection_cross is None else [types.projection_cross]
         scale = np.sqrt(types.labels.weights)[:, None]
@@ -64,14 +69,26 @@ class SharedCovariance:
             basis = np.concatenate([basis, np.eye(len(basis))], axis=1)
         self.diagonal, self.beside, turned, values = reduce_symmetric(matrix, basis)
         self.basis, self.axes = turned[:, :rank], turned[:, rank:].T
-        self.eigenvalues = np.append(values, types.level or 0.0)
-        self.counts = np.append(np.ones(len(values)), float(extra))  # of every eigenvalue
         self.size, self.neurons = len(self.diagonal), types.means.shape[1]
+        self.counts = np.append(np.ones(len(values)), float(extra))  # of every eigenvalue
+        self._divide(types, np.append(values, types.level or 0.0))
         components = types.labels.components
         self.places = [np.flatnonzero(components == c) for c in np.unique(components)]
 
+    def _divide(self, types: TypeMoments, eigenvalues: Floats) -> None:
+        """Set τ_t, δ_t and S; no more is taken off Σ̄ than leaves S positive."""
+        weights, own = types.labels.weights, types.rests / self.neurons
+        mean, least = float(weights @ own), float(np.min(eigenvalues[self.counts > 0]))
+        share = min(1.0, least / mean) if mean > 0 else 0.0
+        self.floors, floor = share * own, share * mean
+        common = types.traces - self.neurons * self.floors
+        total = float(weights @ common)
+        self.factors: Floats = common / total if total > 0 else np.ones_like(common)
+        self.diagonal = self.diagonal - floor
+        self.eigenvalues = np.maximum(eigenvalues - floor, 0.0)
+
     def times(self, vectors: Floats) -> Floats:
-        """Return Σ̄ times vectors (k or k × any), in the tridiagonal basis."""
+        """Return S times vectors (k or k × any), in the tridiagonal basis."""
         out = (vectors.T * self.diagonal).T
         out[:-1] += (vectors[1:].T * self.beside).T
         out[1:] += (vectors[:-1].T * self.beside).T
@@ -86,7 +103,8 @@ class SharedCovariance:
         place, along = self.places[c], self.basis.T @ weights
         return OutputLaw(
             self.means[place] @ along,
-            self.factors[place] * float(weights @ self.times(weights)),
+            self.factors[place] * float(weights @ self.times(weights))
+            + self.floors[place] * float(weights @ weights),
             self.label_cross[place] @ along,
             self.projection_cross[place] @ along,
         )
@@ -110,12 +128,22 @@ class SharedCovariance:
 
     def covariances_times(self, c: int, factors: Floats, weights: Floats) -> Floats:
         """Return Σ factors_t Σ_t w over one component's types."""
-        return float(factors @ self.factors[self.places[c]]) * self.times(weights)
+        place = self.places[c]
+        common = float(factors @ self.factors[place]) * self.times(weights)
+        return common + float(factors @ self.floors[place]) * weights
 
 
 def _forms(rows: Floats, matrix: Floats) -> Floats:
     """Return rᵀMr for every row r."""
     return np.sum((rows @ matrix) * rows, axis=1)
+
+
+def _trace(
+    whole: float, weight: Floats, cross: Floats, left: Floats, right: Floats | None = None
+) -> float:
+    """Return Tr(XQYQ) with Q = R − EWEᵀ from Tr(XRYR), EᵀXRYE, WEᵀXE and WEᵀYE."""
+    last = left if right is None else right
+    return float(whole) - 2 * float(np.sum(weight * cross)) + float(np.sum(left * last.T))
 
 
 def _row_space(rows: Floats) -> Floats:
@@ -157,11 +185,10 @@ class SharedResponse:
 
     def __init__(self, reduced: SharedCovariance, pull: Floats, ridge: float) -> None:
         r = reduced
-        factors = r.factors
-        self.scale = float(pull @ factors)
+        scale, shift = float(pull @ r.factors), ridge + float(pull @ r.floors)
         bands = np.zeros((2, len(r.diagonal)))
-        bands[0] = ridge + self.scale * r.diagonal
-        bands[1, :-1] = self.scale * r.beside
+        bands[0] = shift + scale * r.diagonal
+        bands[1, :-1] = scale * r.beside
         self.bands, self.reduced = bands, r
         self.inner = self.banded(r.basis)  # E
         self.gram = r.basis.T @ self.inner  # G
@@ -170,12 +197,14 @@ class SharedResponse:
         self.weight = kernel @ np.linalg.inv(size + self.gram @ kernel)  # W
         self.weight = (self.weight + self.weight.T) / 2
         self.times_inner = r.times(self.inner)
-        self.form = self.inner.T @ self.times_inner  # EᵀΛE
-        self.values = 1 / (ridge + self.scale * r.eigenvalues)
-        self.trace = float((r.counts * r.eigenvalues) @ self.values)
-        self.trace -= float(np.sum(self.weight * self.form))
+        self.form = self.inner.T @ self.times_inner  # EᵀSE
+        self.plain = self.inner.T @ self.inner  # EᵀE
+        self.values = 1 / (shift + scale * r.eigenvalues)
+        common = float((r.counts * r.eigenvalues) @ self.values)
+        common -= float(np.sum(self.weight * self.form))
+        own = float(r.counts @ self.values) - float(np.sum(self.weight * self.plain))
         left = self.gram - self.gram @ self.weight @ self.gram
-        self.reach: Floats = factors * self.trace + _forms(r.means, left)
+        self.reach: Floats = r.factors * common + r.floors * own + _forms(r.means, left)
 
     def banded(self, right: Floats) -> Floats:
         """Return R times vectors."""
@@ -206,47 +235,55 @@ class SharedSpread:
     ) -> None:
         r, q, self.samples = response.reduced, response, samples
         self.reduced, self.response = r, response
-        plain = q.inner.T @ q.inner
         size = np.eye(len(q.weight)) - q.weight @ q.gram
-        self.along, self.plain = size.T @ q.form @ size, size.T @ plain @ size
+        self.along, self.plain = size.T @ q.form @ size, size.T @ q.plain @ size
         self.projected = q.gram @ size
-        ratio, mixed = r.eigenvalues * q.values, q.weight @ q.form
-        second = q.times_inner.T @ q.banded(q.times_inner)
-        first = q.times_inner.T @ q.banded(q.inner)
-        self.second = float((r.counts * ratio) @ ratio) - 2 * float(np.sum(q.weight * second))
-        self.second += float(np.sum(mixed * mixed.T))
-        self.first = float((r.counts * ratio) @ q.values) - 2 * float(np.sum(q.weight * first))
-        self.first += float(np.sum(mixed * (q.weight @ plain).T))
+        ratio, counts = r.eigenvalues * q.values, r.counts
+        solved, turned = q.banded(q.inner), q.banded(q.times_inner)
+        common, own = q.weight @ q.form, q.weight @ q.plain
+        # Tr(SQSQ), Tr(SQ²) and Tr(Q²)
+        self.second = _trace(counts * ratio @ ratio, q.weight, q.times_inner.T @ turned, common)
+        self.first = _trace(
+            counts * ratio @ q.values, q.weight, q.times_inner.T @ solved, common, own
+        )
+        self.zeroth = _trace(counts * q.values @ q.values, q.weight, q.inner.T @ solved, own)
         self.moved = moved = samples * np.sqrt(shares)[:, None] * shift  # √ρ_c Qe_c
         self.taken = float(np.sum(moved**2))
         parts = moved @ r.basis
-        fixed = r.factors * float(np.sum(moved.T * r.times(moved.T)))
+        fixed = r.factors * float(np.sum(moved.T * r.times(moved.T))) + r.floors * self.taken
         fixed += np.sum((r.means @ parts.T) ** 2, axis=1)
         self.fixed: Floats = -fixed / self.samples
+
+    def _sums(self, force: Floats) -> tuple[float, float, Floats]:
+        """Return Σ force_tτ_t, Σ force_tδ_t and Σ force_t n_tn_tᵀ."""
+        r = self.reduced
+        return float(force @ r.factors), float(force @ r.floors), (r.means.T * force) @ r.means
 
     def variances(self, force: Floats) -> Floats:
         """Return Tr(M_tC) without `fixed`, for force_t = p_tχ_t."""
         r = self.reduced
-        whole, kernel = float(force @ r.factors), (r.means.T * force) @ r.means
-        covariance = whole * self.second + float(np.sum(kernel * self.along))
-        shared = whole * self.along + self.projected @ kernel @ self.projected.T
-        forms = _forms(r.means, shared)
-        return (r.factors * covariance + forms) / self.samples
+        common, own, kernel = self._sums(force)
+        covariance = common * self.second + own * self.first + float(np.sum(kernel * self.along))
+        shared = common * self.along + own * self.plain
+        shared += self.projected @ kernel @ self.projected.T
+        plain = self._plain_trace(force)
+        return (r.factors * covariance + r.floors * plain + _forms(r.means, shared)) / self.samples
+
+    def _plain_trace(self, force: Floats) -> float:
+        common, own, kernel = self._sums(force)
+        return common * self.first + own * self.zeroth + float(np.sum(kernel * self.plain))
 
     def trace(self, force: Floats) -> float:
         """Return Tr C."""
-        r = self.reduced
-        whole, kernel = float(force @ r.factors), (r.means.T * force) @ r.means
-        total = whole * self.first + float(np.sum(kernel * self.plain)) - self.taken
-        return total / self.samples
+        return (self._plain_trace(force) - self.taken) / self.samples
 
     def forms(self, vectors: Floats, force: Floats) -> Floats:
         """Return vᵀCv for the columns v, in the tridiagonal basis."""
         r = self.reduced
         solved = self.response.solve(vectors)
-        whole, kernel = float(force @ r.factors), (r.means.T * force) @ r.means
+        common, own, kernel = self._sums(force)
         inner = r.basis.T @ solved
-        total = whole * np.sum(solved * r.times(solved), axis=0)
+        total = np.sum(solved * (common * r.times(solved) + own * solved), axis=0)
         total += np.sum(inner * (kernel @ inner), axis=0) - np.sum(
             (self.moved @ vectors) ** 2, axis=0
         )

@@ -56,14 +56,15 @@ def grid_moments(types: list[Types], labels: TypeLabels) -> TypeMoments:
     root = np.sqrt(types[0].rest.shape[1])
     structure = low_rank_covariance(types)
     covariance, level = (dense_covariance(types), None) if structure is None else structure
-    sizes = np.concatenate([np.sum(feature_variances(own), axis=1) for own in types])
+    rests = [np.sum(own.coefficients[2:] ** 2, axis=(0, 2)) + own.rest.sum(axis=1) for own in types]
     means = np.concatenate([own.coefficients[0] for own in types]) / root
     label = np.concatenate([own.label for own in types]) / root
     projections = [own.projection for own in types if own.projection is not None]
     return TypeMoments(
         labels=labels,
         means=means,
-        factors=sizes / (labels.weights @ sizes),
+        traces=np.concatenate([feature_variances(own).mean(axis=1) for own in types]),
+        rests=np.concatenate(rests) / root**2,
         covariance=covariance,
         label_cross=label - labels.means[:, None] * means,
         projection_cross=np.concatenate(projections) / root if projections else None,
@@ -174,10 +175,11 @@ def component_moments(
     laws = preactivation_laws(mixture, teacher, wide)
     k = len(wide)
     weights = np.array([law.gaussian.weight for law in laws])
-    means = np.array([feature_map.coefficients(law, 0)[0] for law in laws]) / np.sqrt(k)
+    coefficients = np.array([feature_map.coefficients(law, 1) for law in laws]) / np.sqrt(k)
+    means, slopes = coefficients[:, 0], coefficients[:, 1]
     noise = feature_map.noise_variance
     powers = [np.sum(feature_map.second_moment(law) + noise) / k for law in laws]
-    sizes = np.array(powers) - np.sum(means**2, axis=1)
+    traces = np.array(powers) - np.sum(means**2, axis=1)
     label = np.array([label_moments(feature_map, law, wide, teacher) for law in laws]) / np.sqrt(k)
     label_means = np.array([teacher.linear_part(law.gaussian)[0] for law in laws])
     power = np.array([teacher.second_moment(law.gaussian) for law in laws])
@@ -197,7 +199,8 @@ def component_moments(
     return TypeMoments(
         labels=labels,
         means=means,
-        factors=sizes / (weights @ sizes),
+        traces=traces,
+        rests=np.maximum(traces - np.sum(slopes**2, axis=1), 0.0),
         covariance=np.asfortranarray(covariance),
         label_cross=label - label_means[:, None] * means,
         projection_cross=None if read is None else read[2] / np.sqrt(k),
