@@ -14,6 +14,7 @@ from onegrad.data.label_teacher import ClassLabels as _ClassLabels  # noqa: F401
 from onegrad.data.mixture_source import MixtureSource
 from onegrad.data.multi_index import MultiIndex as _MultiIndex  # noqa: F401 (registers)
 from onegrad.data.rows.empirical import EmpiricalData as _EmpiricalData  # noqa: F401 (registers)
+from onegrad.data.sign_teacher import SignIndex as _SignIndex  # noqa: F401 (registers)
 from onegrad.data.source import SOURCES, Source
 from onegrad.data.teacher import TEACHERS, TeacherDescription
 from onegrad.describe.checks import shown
