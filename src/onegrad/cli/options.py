@@ -22,6 +22,7 @@ PROBLEM_FLAGS = {
     "--penalty": "readout.penalty",
     "--readout": "readout.batch",
     "--loss": "readout.loss",
+    "--outputs": "readout.outputs",
     "--test-samples": "test_samples",
     "--steps": "training.steps",
     "--step-samples": "training.samples",

@@ -145,12 +145,15 @@ def require_theory(problem: Problem, method: Method) -> None:
             "readout.batch='same': theory needs samples that the first layer has not seen; use "
             "'fresh', or simulate"
         )
+    if problem.classes:
+        raise InvalidInput("readout.outputs='classes': theory knows one output; simulate it")
     loss = problem.readout.loss
     if loss != "square" and method != "types":
         raise InvalidInput(
             f"method={method!r}: knows the square loss, not {loss!r}; use method='types'"
         )
-    if loss != "square" and (not problem.binary or problem.noisy):
+    flips = getattr(problem.teacher, "flips", 0.0) > 0 or not problem.teacher.reads_labels
+    if loss != "square" and (not problem.binary or problem.noisy or flips):
         raise InvalidInput(
             f"readout.loss={loss!r}: theory knows labels by component, +1 and -1 without noise; "
             "simulate it"
