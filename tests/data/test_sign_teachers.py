@@ -50,8 +50,8 @@ def test_moments_of_logistic_labels_hold_at_every_slope(slope, scale):
     teacher = teacher_of(LogisticIndex(slope=slope))
     unit = slope / 2
     for mean in MEANS:
-        found = teacher.coefficients_at(np.array([mean / unit]), np.array([scale / unit]), ORDER)
-        assert found[:, 0] == pytest.approx(integrated(np.tanh, mean, scale), abs=3e-11)
+        computed = teacher.coefficients_at(np.array([mean / unit]), np.array([scale / unit]), ORDER)
+        assert computed[:, 0] == pytest.approx(integrated(np.tanh, mean, scale), abs=3e-11)
 
 
 @pytest.mark.parametrize("description", [SignIndex(flips=0.2), LogisticIndex(slope=3.0)])

@@ -116,9 +116,9 @@ def test_the_largest_output_is_the_class_as_by_hand():
         target = np.array([places[label] for label in block.labels])
         wrong += np.sum(np.argmax(outputs, axis=1) != target)
         squares += np.sum((2 * np.eye(3)[target] - 1 - outputs) ** 2) / 3
-    found = run_trial(problem.replace(test="sampled"), models)["network"]
-    assert found["misclassification"][0] == wrong / 900
-    assert found["test_mse"][0] == pytest.approx(squares / 900, rel=1e-9)
+    network = run_trial(problem.replace(test="sampled"), models)["network"]
+    assert network["misclassification"][0] == wrong / 900
+    assert network["test_mse"][0] == pytest.approx(squares / 900, rel=1e-9)
     assert 0 < wrong < 450
 
 
@@ -132,10 +132,10 @@ def test_a_convex_loss_fits_every_class_against_the_rest():
         fit_convex(phi, np.where(batch.labels == label, 1.0, -1.0), loss="logistic", ridge=0.1)
         for label in (0.0, 2.0, 5.0)
     ]
-    found = run_trial(problem, resolve_models(problem, ["network"]))["network"]
-    assert found["train_loss"] == pytest.approx(np.mean([r.train_loss for r in alone], axis=0))
+    network = run_trial(problem, resolve_models(problem, ["network"]))["network"]
+    assert network["train_loss"] == pytest.approx(np.mean([r.train_loss for r in alone], axis=0))
     norm = np.mean([r.squared_norm for r in alone], axis=0)
-    assert found["squared_weight_norm"] == pytest.approx(norm, rel=1e-6)
+    assert network["squared_weight_norm"] == pytest.approx(norm, rel=1e-6)
 
 
 @pytest.mark.parametrize("flips", [0.0, 0.2])

@@ -57,8 +57,8 @@ def test_training_errors_are_counted_as_by_hand(teacher, subtract):
     signs = np.sign(clean.labels)
     if "noise" in teacher:
         signs = np.repeat([1.0, -1.0], batch.counts)
-    found = run_trial(problem, resolve_models(problem, ["network"]))["network"]
-    assert found["train_misclassification"][0] == np.mean(signs * output < 0)
+    network = run_trial(problem, resolve_models(problem, ["network"]))["network"]
+    assert network["train_misclassification"][0] == np.mean(signs * output < 0)
 
 
 @pytest.mark.parametrize("teacher", [SIGN, LOGISTIC, FLIPPED])
@@ -77,8 +77,8 @@ def test_test_errors_are_those_of_drawn_labels(teacher):
         wrong.append(clean.labels * (output + instance.subtracted.constant) < 0)
     share = np.mean(np.concatenate(wrong))
     error = 4 * np.sqrt(share * (1 - share) / 20_000)
-    found = run_trial(problem, resolve_models(problem, ["network"]))["network"]
-    rate = found["misclassification"][0]
+    network = run_trial(problem, resolve_models(problem, ["network"]))["network"]
+    rate = network["misclassification"][0]
     assert abs(rate - share) < error
     assert abs(rate - share - 0.03) > error  # the control
     assert rate != share
@@ -154,9 +154,9 @@ def test_what_cannot_be_counted_is_left_out(monkeypatch):
     problem = small(teacher=SIGN)
     for place in (batches, module):
         monkeypatch.setattr(place, "HELD_BYTES", 64.0)
-    found = run_trial(problem, resolve_models(problem, ["network"]))["network"]
-    assert "misclassification" in found
-    assert "train_misclassification" not in found
+    network = run_trial(problem, resolve_models(problem, ["network"]))["network"]
+    assert "misclassification" in network
+    assert "train_misclassification" not in network
 
 
 def test_refusals_are_one_line():

@@ -35,7 +35,7 @@ class ClassReadout:
     def metrics(self) -> dict[str, Floats]:
         """Return what training says, means over the outputs, by the names of results."""
         each = [replace(output, train_misclassification=None).metrics() for output in self.outputs]
-        means = {name: np.mean([one[name] for one in each], axis=0) for name in each[0]}
+        means = {name: np.mean([part[name] for part in each], axis=0) for name in each[0]}
         rate = self.train_misclassification
         return means if rate is None else {**means, "train_misclassification": rate}
 
@@ -62,7 +62,7 @@ def class_targets(instance: Instance, batch: Batch) -> Floats:
     return np.where(labels[:, None] == np.array(instance.problem.classes), 1.0, -1.0)
 
 
-def held_readout(instance: Instance, batch: Batch, phi: Floats) -> ProblemReadout:
+def readout_from_features(instance: Instance, batch: Batch, phi: Floats) -> ProblemReadout:
     """Return the readout on a batch's features, with its training misclassification."""
     problem = instance.problem
     if problem.classes:

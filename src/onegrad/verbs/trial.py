@@ -19,7 +19,7 @@ from onegrad.training.instance import Instance, draw
 from onegrad.training.problem_readout import (
     ProblemReadout,
     class_targets,
-    held_readout,
+    readout_from_features,
     readout_from_sums,
 )
 from onegrad.training.reuse import Shared
@@ -162,7 +162,7 @@ def fit_models(
     fits = {}
     for key, feature_map in maps.items():
         phi = features(feature_map, batch, preactivations, noise[key])
-        fits[key] = held_readout(instance, batch, phi)
+        fits[key] = readout_from_features(instance, batch, phi)
         if watch is not None and key == NETWORK.key:
             sums = FeatureSums.empty(len(first_layer))
             sums.add(phi, batch.labels)
