@@ -174,6 +174,28 @@ CASES: dict[str, Callable[[], Any]] = {
         ALL_MODELS,
         trials=3,
     ),
+    "simulate signs": lambda: simulate(
+        problem(teacher={"kind": "sign", "flips": 0.1}, training__subtract="mean"),
+        ALL_MODELS,
+        trials=3,
+    ),
+    "simulate logistic labels": lambda: simulate(
+        problem(
+            teacher={"kind": "logistic", "slope": 3.0},
+            readout={"samples": 80, "loss": "logistic", "ridge": [1e-2, 1]},
+        ),
+        ALL_MODELS,
+        trials=2,
+    ),
+    "simulate an output per class": lambda: simulate(
+        problem(
+            data=mixed_source().replace(components__2__label=0.0),
+            teacher=LABELS,
+            readout={"samples": 80, "ridge": [1e-2, 1], "outputs": "classes"},
+        ),
+        ALL_MODELS,
+        trials=2,
+    ),
     "simulate sampled": lambda: simulate(problem(test="sampled"), ALL_MODELS, trials=3),
     "simulate mixed precision": lambda: simulate(
         problem(precision="mixed", network__activation="sigmoid"), ALL_MODELS, trials=3

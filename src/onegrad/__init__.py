@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from onegrad.data.rows.empirical import MixtureFit as MixtureFit
     from onegrad.data.rows.fashion_mnist import load_fashion_mnist as load_fashion_mnist
     from onegrad.data.rows.fitting import fit_mixture as fit_mixture
+    from onegrad.data.sign_teacher import LogisticIndex as LogisticIndex
+    from onegrad.data.sign_teacher import SignIndex as SignIndex
     from onegrad.data.source import register_source as register_source
     from onegrad.data.teacher import register_teacher as register_teacher
     from onegrad.describe.exceptions import InvalidInput as InvalidInput
@@ -66,6 +68,8 @@ _HOMES = {
     "MixtureFit": "data.rows.empirical",
     "SingleIndex": "data.index_teacher",
     "ClassLabels": "data.label_teacher",
+    "SignIndex": "data.sign_teacher",
+    "LogisticIndex": "data.sign_teacher",
     "simulate": "verbs.simulation",
     "predict": "verbs.prediction",
     "predict_curve": "verbs.prediction",

@@ -9,9 +9,11 @@ from pydantic import Field
 from onegrad import (
     ClassLabels,
     Component,
+    LogisticIndex,
     MixtureSource,
     MultiIndex,
     Problem,
+    SignIndex,
     SingleIndex,
     register_teacher,
 )
@@ -45,6 +47,9 @@ EXAMPLES = {
     "product": MultiIndex(**SEVERAL, combine="product"),
     "staircase": MultiIndex(**SEVERAL, combine="staircase", directions="last_spikes"),
     "first_axis": FirstAxis(),
+    "sign": SignIndex(flips=0.1, direction="spikes"),
+    "logistic": LogisticIndex(slope=3.0, norm=0.7),
+    "flipped": ClassLabels(flips=0.2),
 }
 
 
@@ -69,6 +74,13 @@ def source():
 @pytest.fixture(scope="module")
 def population(source):
     return source.draw(N, 3.0, np.random.default_rng(1))
+
+
+def noisy(description, noise):
+    """Return the description with additive noise where it may have some."""
+    if getattr(description, "noise", None) is None or getattr(description, "flips", 0):
+        return description
+    return description.replace(noise=noise)
 
 
 def drawn(description, population):
@@ -106,7 +118,7 @@ def test_a_drawn_teacher_follows_its_generator_and_reads_its_directions(descript
 @pytest.mark.parametrize("noise", [0.0, NOISE])
 def test_moments_are_those_of_sampled_labels(description, population, noise):
     """E y², E[y H_l(v)]/√l! of the standardised projection v, and Cov(y, cᵀx), per component."""
-    teacher = drawn(description.replace(noise=noise), population)
+    teacher = drawn(noisy(description, noise), population)
     worst = []
     for component, gaussian in enumerate(population.components):
         inputs, labels = labelled(teacher, population, component)
@@ -132,23 +144,23 @@ def test_moments_are_those_of_sampled_labels(description, population, noise):
 
 def test_label_noise_adds_its_variance_and_nothing_else(description, population):
     """The sampled variance of normal noise errs by a share of √(2/ROWS)."""
-    clean, noisy = (
-        drawn(description, population),
-        drawn(description.replace(noise=NOISE), population),
-    )
-    assert (clean.noise, noisy.noise) == (0, NOISE)
+    clean, other = (drawn(noisy(description, noise), population) for noise in (0.0, NOISE))
+    if noisy(description, NOISE) == description:
+        assert (clean.noise, other.noise) == (0, 0)
+        return
+    assert (clean.noise, other.noise) == (0, NOISE)
     gaussian = population.components[0]
-    added = noisy.second_moment(gaussian) - clean.second_moment(gaussian)
+    added = other.second_moment(gaussian) - clean.second_moment(gaussian)
     assert added == pytest.approx(NOISE**2)
-    assert low_degrees(noisy, gaussian) == pytest.approx(low_degrees(clean, gaussian))
-    difference = labelled(noisy, population, 0)[1] - labelled(clean, population, 0)[1]
+    assert low_degrees(other, gaussian) == pytest.approx(low_degrees(clean, gaussian))
+    difference = labelled(other, population, 0)[1] - labelled(clean, population, 0)[1]
     assert abs(difference.mean()) < LIMIT * NOISE / np.sqrt(ROWS)
     assert difference.var() == pytest.approx(NOISE**2, rel=LIMIT * np.sqrt(2 / ROWS))
     assert difference.var() != pytest.approx(1.1 * NOISE**2, rel=LIMIT * np.sqrt(2 / ROWS))
 
 
 def test_moments_at_a_projection_are_those_of_the_component(description, population):
-    teacher = drawn(description.replace(noise=NOISE), population)
+    teacher = drawn(noisy(description, NOISE), population)
     gaussian = population.components[1]
     if teacher.directions.shape[1] != 1:
         with pytest.raises(NotImplementedError, match="projection"):
@@ -163,7 +175,7 @@ def test_moments_at_a_projection_are_those_of_the_component(description, populat
 
 def test_a_problem_of_the_teacher_survives_its_file(description, source, tmp_path):
     problem = Problem(
-        dimension=N, readout={"samples": 20}, data=source, teacher=description.replace(noise=0.1)
+        dimension=N, readout={"samples": 20}, data=source, teacher=noisy(description, 0.1)
     )
     problem.save(tmp_path / "p.toml")
     loaded = Problem.load(tmp_path / "p.toml")

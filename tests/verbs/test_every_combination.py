@@ -21,6 +21,9 @@ TEACHERS = {
     "index": {"kind": "index", "link": "tanh"},
     "along spikes": {"kind": "index", "direction": "spikes"},
     "labels": {"kind": "labels"},
+    "flipped labels": {"kind": "labels", "flips": 0.1},
+    "sign": {"kind": "sign", "direction": "spikes"},
+    "logistic": {"kind": "logistic", "slope": 3.0},
     "mean": {"links": ["z", "z**2"]},
     "sum": {"links": ["relu", "z"], "combine": "sum", "noise": 0.1},
     "product": {"links": ["z", "z"], "combine": "product", "directions": "spikes"},
@@ -28,7 +31,11 @@ TEACHERS = {
 }
 RULES = ("gradient", "sign", "polar", "whitened:0.5")
 SUBTRACTIONS = ("none", "mean", "linear", "moments")
-READOUTS = ({"samples": 20, "ridge": 0.1}, {"batch": "same", "penalty": 1.0})
+READOUTS = (
+    {"samples": 20, "ridge": 0.1},
+    {"batch": "same", "penalty": 1.0},
+    {"samples": 20, "ridge": (0.1, 1.0), "outputs": "classes"},
+)
 SCALINGS = (
     {},
     {"per_width": 0.5, "spread": 2.0},
@@ -44,12 +51,12 @@ COMBINATIONS = list(
         SUBTRACTIONS,
         (1, 2),
         ("fresh", "reused"),
-        (0, 1),
+        (0, 1, 2),
         range(4),
         (0.0, 0.5),
     )
 )
-CHOSEN = [COMBINATIONS[i] for i in RNG.choice(len(COMBINATIONS), 120, replace=False)]
+CHOSEN = [COMBINATIONS[i] for i in RNG.choice(len(COMBINATIONS), 150, replace=False)]
 
 
 def described(data, teacher, rule, subtract, steps, batches, readout, scaling, momentum):

@@ -8,7 +8,7 @@ from onegrad import EmpiricalData, Problem, take_steps
 from onegrad.data import counts
 from onegrad.models import conditional
 from onegrad.models.resolve import resolve_models
-from onegrad.training import batches, streamed_readout
+from onegrad.training import batches, problem_readout
 from onegrad.training.instance import draw
 from onegrad.verbs import trial as module
 from onegrad.verbs.trial import run_trial
@@ -25,7 +25,7 @@ def stream(monkeypatch):
 
     def patch():
         fitted = []
-        original = streamed_readout.fit_from_sums
+        original = problem_readout.readout_from_sums
 
         def noted(*given, **named):
             fitted.append("streamed")
@@ -33,14 +33,14 @@ def stream(monkeypatch):
 
         for place in (batches, module):
             monkeypatch.setattr(place, "HELD_BYTES", 64.0)
-        monkeypatch.setattr(module, "fit_from_sums", noted)
+        monkeypatch.setattr(module, "readout_from_sums", noted)
         return fitted
 
     return patch
 
 
 def is_the_same_streamed(problem, models, stream):
-    """Compare every metric of every model, step and penalty."""
+    """Compare every metric of every model, step and penalty, but for what counts samples."""
     resolved = resolve_models(problem, models)
     held = run_trial(problem, resolved, seed=3, trial=1)
     fitted = stream()
@@ -48,6 +48,8 @@ def is_the_same_streamed(problem, models, stream):
     # An untrained readout is fitted once where labels and batch stay.
     assert len(fitted) >= len(problem.recorded_steps)
     for model in resolved:
+        held[model.name].pop("train_misclassification", None)
+        assert held[model.name].keys() == streamed[model.name].keys()
         for metric, values in held[model.name].items():
             assert streamed[model.name][metric] == pytest.approx(values, rel=1e-9), model.name
     other = run_trial(problem, resolved, seed=3, trial=2)
@@ -86,6 +88,16 @@ def test_every_model_on_class_labels(rich_source, rule, subtract, stream):
         training={"steps": 2, "samples": 75, "rule": rule, "subtract": subtract},
         readout={"samples": 50, "ridge": 1e-2},
         scaling={"learning_rate": 5.0, "spread": 2.0},
+        teacher={"kind": "labels"},
+    )
+    is_the_same_streamed(problem, MODELS, stream)
+
+
+@pytest.mark.parametrize("ridge", [1e-2, (1e-2, 1.0)])
+def test_every_model_with_an_output_per_class(rich_source, ridge, stream):
+    problem = small(
+        data=rich_source.replace(components__2__label=0.5),
+        readout={"samples": 70, "ridge": ridge, "outputs": "classes"},
         teacher={"kind": "labels"},
     )
     is_the_same_streamed(problem, MODELS, stream)

@@ -3,15 +3,34 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import erf, ndtr
 
 from onegrad.calculus.polynomials import orthonormal_hermite
 from onegrad.describe.arrays import Floats
+
+FAR = 40.0  # in deviations; the normal density is zero there
 
 
 def normal_density(t: Floats) -> Floats:
     """Return N'(t) = exp(−t²/2)/√(2π)."""
     return np.exp(-0.5 * t * t) / np.sqrt(2 * np.pi)
+
+
+def sign_coefficients(means: Floats, deviations: Floats, order: int) -> Floats:
+    """Return E[sign(m + s z) H_l(z)]/√l! for l ≤ order, shape (order + 1, …); s > 0.
+
+    With t = m/s: erf(t/√2) for l = 0, then 2(−1)^{l−1} H_{l−1}(t) N'(t)/√l!.
+    """
+    with np.errstate(over="ignore"):
+        t = np.clip(means / deviations, -FAR, FAR)
+    out = np.empty((order + 1, *t.shape))
+    out[0] = erf(t / np.sqrt(2))
+    if order >= 1:
+        # Orthonormal, H_{l−1}(−t)/√(l−1)!: the signs alternate by themselves.
+        hermite = orthonormal_hermite(-t, order - 1, weight=2 * normal_density(t))
+        degrees = np.arange(1, order + 1).reshape(-1, *(1,) * t.ndim)
+        out[1:] = hermite / np.sqrt(degrees)
+    return out
 
 
 def relu_coefficients(means: Floats, deviations: Floats, order: int) -> Floats:

@@ -215,19 +215,21 @@ def _choose_teacher(fields: dict[str, Any], given: dict[str, Any]) -> None:
 
 
 def _set_task(fields: dict[str, Any], given: dict[str, Any]) -> None:
-    """Choose the teacher that --task names."""
+    """Choose the teacher that --task names; what a file says of another kind makes room."""
     if "task" not in given:
         return
+    from onegrad.data.teacher import TEACHERS
+
     teacher = dict(_table("teacher", fields.get("teacher", {})))
-    teacher["kind"] = "labels" if given["task"] == "classification" else None
-    if teacher["kind"] is None:
-        teacher["kind"] = "indices" if "links" in teacher else "index"
-    if given["task"] == "classification":
-        others = ("link", "direction", "links", "combine", "directions")
-        _refuse(given, others, "--task regression; leave it out")
-        for name in (*others, "norm"):
-            teacher.pop(name, None)
-    fields["teacher"] = teacher
+    regression = "indices" if "links" in teacher else "index"
+    kind = {"regression": regression, "classification": "labels"}.get(given["task"], given["task"])
+    own = set(TEACHERS.registry[kind].model_fields)
+    others = {name for other in TEACHERS.kinds() for name in other.model_fields} - own
+    options = tuple(
+        name for name, path in paths().items() if path in {f"teacher.{n}" for n in others}
+    )
+    _refuse(given, options, "another --task; leave it out")
+    fields["teacher"] = {n: v for n, v in teacher.items() if n not in others} | {"kind": kind}
 
 
 def _table(name: str, value: object) -> dict[str, Any]:

@@ -22,6 +22,7 @@ PROBLEM_FLAGS = {
     "--penalty": "readout.penalty",
     "--readout": "readout.batch",
     "--loss": "readout.loss",
+    "--outputs": "readout.outputs",
     "--test-samples": "test_samples",
     "--steps": "training.steps",
     "--step-samples": "training.samples",
@@ -66,6 +67,8 @@ PROBLEM_FLAGS = {
     "--links": "teacher.links",
     "--combine": "teacher.combine",
     "--directions": "teacher.directions",
+    "--flips": "teacher.flips",
+    "--slope": "teacher.slope",
     "--noise": "teacher.noise",
     "--test": "test",
     "--redraw": "redraw",
@@ -139,8 +142,9 @@ def problem_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add PROBLEM.toml, every option of a problem, --components and --task to a command."""
     command = click.option(
         "--task",
-        type=click.Choice(["regression", "classification"]),
-        help="Label by link function or by component.  [default: regression]",
+        type=click.Choice(["regression", "classification", "sign", "logistic"]),
+        help="Label by link function, by component, or ±1 by the sign or a logistic probability "
+        "of one direction.  [default: regression]",
     )(command)
     command = click.option("--components", help="Mixture components.  [default: 2]")(command)
     for flag, path in reversed(PROBLEM_FLAGS.items()):

@@ -1,4 +1,4 @@
-"""The teacher of one direction, y = σ_*(ξᵀx) + δ·noise."""
+"""Teachers of one direction ξ, and the one with a link: y = σ_*(ξᵀx) + δ·noise."""
 
 from __future__ import annotations
 
@@ -94,28 +94,22 @@ Direction = Annotated[
 LinkName = Annotated[str, BeforeValidator(lambda link: functions.function_name(link, field="link"))]
 
 
-@TEACHERS.built_in
-class SingleIndex(TeacherDescription):
-    """Regression: y = link(ξᵀx) + noise·N(0, 1).
+class OneDirection(TeacherDescription):
+    """What teachers of one direction ξ share: the direction, its length, and how it is drawn.
 
     `direction` of ξ: "random", "spikes" (∝ Σ_{c,i} γ_{c,i}) or an array. ‖ξ‖ = 1/√‖Σ‖ unless
     `norm` says otherwise; a given array is rescaled too.
     """
 
-    kind: Literal["index"] = Field(
-        default="index", description="Labels by a link of one direction."
-    )
-    link: LinkName = Field(
-        default="relu", description="Link function of the teacher: a name or a formula."
-    )
     direction: Direction = Field(
         default="random", description='Direction ξ: "random", "spikes" for their sum, or n numbers.'
     )
     norm: Positive | None = Field(default=None, description="‖ξ‖; 1/√‖Σ‖ when left out.")
-    noise: NonNegative = Field(default=0.0, description="Deviation of label noise.")
 
-    def draw(self, population: Population, norm: float, rng: np.random.Generator) -> Teacher:
-        """Return a teacher with ξ drawn; `norm` is ‖Σ‖."""
+    def draw_direction(
+        self, population: Population, norm: float, rng: np.random.Generator
+    ) -> Floats:
+        """Return ξ as a column, n × 1; `norm` is ‖Σ‖."""
         if isinstance(self.direction, Array):
             direction: Floats = self.direction.values
         elif self.direction == "spikes":
@@ -128,8 +122,7 @@ class SingleIndex(TeacherDescription):
         else:
             direction = rng.standard_normal(population.dimension)
         length = self.norm if self.norm is not None else 1 / np.sqrt(norm)
-        xi = scaled_to(direction, length)
-        return IndexTeacher(xi[:, None], functions.get(self.link, field="link"), self.noise)
+        return scaled_to(direction, length)[:, None]
 
     def check(self, source: Source, dimension: int) -> None:
         """Raise ValueError where the direction does not fit these data."""
@@ -144,6 +137,24 @@ class SingleIndex(TeacherDescription):
                 'teacher.direction="spikes": the data have no spikes; raise a rank or choose '
                 '"random"'
             )
+
+
+@TEACHERS.built_in
+class SingleIndex(OneDirection):
+    """Regression: y = link(ξᵀx) + noise·N(0, 1)."""
+
+    kind: Literal["index"] = Field(
+        default="index", description="Labels by a link of one direction."
+    )
+    link: LinkName = Field(
+        default="relu", description="Link function of the teacher: a name or a formula."
+    )
+    noise: NonNegative = Field(default=0.0, description="Deviation of label noise.")
+
+    def draw(self, population: Population, norm: float, rng: np.random.Generator) -> Teacher:
+        """Return a teacher with ξ drawn; `norm` is ‖Σ‖."""
+        xi = self.draw_direction(population, norm, rng)
+        return IndexTeacher(xi, functions.get(self.link, field="link"), self.noise)
 
     @property
     def functions(self) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from onegrad.calculus.function import Function
 from onegrad.data.mixture import Gaussian
@@ -14,31 +14,38 @@ from onegrad.data.population import Population
 from onegrad.data.source import Source
 from onegrad.data.teacher import TEACHERS, Teacher, TeacherDescription
 from onegrad.describe.arrays import Floats
-from onegrad.describe.fields import NonNegative
+from onegrad.describe.fields import Half, NonNegative
 
 
 @dataclass(frozen=True)
 class LabelTeacher:
-    """y = label of the component + δ·noise."""
+    """y = label of the component + δ·noise; its sign is wrong with probability `flips`."""
 
     directions: Floats
     class_labels: tuple[float, ...]
     noise: float = 0.0
     link: Function | None = None
+    flips: float = 0.0
 
     def projected_variance(self, gaussian: Gaussian) -> float:
         """Return 0: class labels depend on no projection."""
         return 0.0
 
     def labels(self, projections: Floats, component: int, rng: np.random.Generator) -> Floats:
-        """Return the component's label in every row, plus noise."""
+        """Return the component's label in every row, flipped at times, plus noise."""
         clean = np.full(len(projections), self.class_labels[component])
+        if self.flips:
+            clean = np.where(rng.random(len(clean)) < self.flips, -clean, clean)
         return clean + self.noise * rng.standard_normal(len(clean)) if self.noise else clean
 
+    def expected_labels(self, projections: Floats, component: int) -> Floats:
+        """Return (1 − 2·flips)·label of the component in every row."""
+        return np.full(len(projections), (1 - 2 * self.flips) * self.class_labels[component])
+
     def coefficients(self, gaussian: Gaussian, order: int) -> Floats:
-        """Return (label, 0, 0, …): given the component, the label does not depend on x."""
+        """Return (E y, 0, 0, …): given the component, the label does not depend on x."""
         out = np.zeros(order + 1)
-        out[0] = self._label(gaussian)
+        out[0] = (1 - 2 * self.flips) * self._label(gaussian)
         return out
 
     def second_moment(self, gaussian: Gaussian) -> float:
@@ -46,8 +53,8 @@ class LabelTeacher:
         return self._label(gaussian) ** 2 + self.noise * self.noise
 
     def linear_part(self, gaussian: Gaussian) -> tuple[float, Floats]:
-        """Return the label; given the component it is correlated with nothing."""
-        return self._label(gaussian), np.zeros(0)
+        """Return E y; given the component the label is correlated with nothing."""
+        return (1 - 2 * self.flips) * self._label(gaussian), np.zeros(0)
 
     def has_finite_power(self, gaussian: Gaussian) -> bool:
         """Labels are finite numbers."""
@@ -68,21 +75,40 @@ class LabelTeacher:
 
 @TEACHERS.built_in
 class ClassLabels(TeacherDescription):
-    """Classification by squared loss: y = label of the component + noise·N(0, 1)."""
+    """Classification: y = label of the component + noise·N(0, 1).
+
+    Labels ±1 may be wrong with probability `flips` instead of noisy.
+    """
 
     reads_labels: ClassVar[bool] = True
 
     kind: Literal["labels"] = Field(default="labels", description="Labels by component or class.")
     noise: NonNegative = Field(default=0.0, description="Deviation of label noise.")
+    flips: Half = Field(default=0.0, description="Probability of a label of the wrong sign.")
+
+    @model_validator(mode="after")
+    def _one_noise(self) -> ClassLabels:
+        if self.noise and self.flips:
+            raise ValueError(
+                f"noise={self.noise:g} and flips={self.flips:g}: must not be given together; keep "
+                "one"
+            )
+        return self
 
     def draw(self, population: Population, norm: float, rng: np.random.Generator) -> Teacher:
         """Return a teacher that reads the component's label."""
         labels = tuple(float(label) for label in population.labels if label is not None)
-        return LabelTeacher(np.zeros((population.dimension, 0)), labels, self.noise)
+        none = np.zeros((population.dimension, 0))
+        return LabelTeacher(none, labels, self.noise, flips=self.flips)
 
     def check(self, source: Source, dimension: int) -> None:
-        """Raise ValueError where a part of the data has no label."""
+        """Raise ValueError where a part of the data has no label, or flips have no meaning."""
         source.check_labels()
+        if self.flips and not self.is_binary(source):
+            raise ValueError(
+                f"teacher.flips={self.flips:g}: needs labels of +1 and -1; change the labels, or "
+                "leave it out"
+            )
 
     def is_binary(self, source: Source) -> bool:
         """Return whether all labels are ±1."""

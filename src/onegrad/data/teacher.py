@@ -7,7 +7,7 @@ A teacher of your own is a description (a subclass of `TeacherDescription`) whos
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -64,6 +64,14 @@ class Teacher(Protocol):
         """Return E[y²] there, noise included."""
 
 
+@runtime_checkable
+class ExpectedSigns(Protocol):
+    """A teacher of labels ±1 that knows how likely they are; others are asked for drawn labels."""
+
+    def expected_labels(self, projections: Floats, component: int) -> Floats:
+        """Return E[y | x] of rows of one component: flips are in it, additive noise is not."""
+
+
 class TeacherDescription(Value):
     """A description of how labels are made. Only `kind` and `draw` must be given.
 
@@ -82,7 +90,7 @@ class TeacherDescription(Value):
         """Raise ValueError where the teacher does not fit these data."""
 
     def is_binary(self, source: Source) -> bool:
-        """Return whether labels are ±1 by class, so that a misclassification rate is defined."""
+        """Return whether labels are ±1 but for additive noise, so that errors can be counted."""
         return False
 
     @classmethod

@@ -10,10 +10,11 @@ from pydantic import Field, model_validator
 
 from onegrad.calculus.losses import get_loss
 from onegrad.data.index_teacher import SingleIndex
-from onegrad.data.label_teacher import ClassLabels as _ClassLabels  # noqa: F401 (registers)
+from onegrad.data.label_teacher import ClassLabels
 from onegrad.data.mixture_source import MixtureSource
 from onegrad.data.multi_index import MultiIndex as _MultiIndex  # noqa: F401 (registers)
 from onegrad.data.rows.empirical import EmpiricalData as _EmpiricalData  # noqa: F401 (registers)
+from onegrad.data.sign_teacher import SignIndex as _SignIndex  # noqa: F401 (registers)
 from onegrad.data.source import SOURCES, Source
 from onegrad.data.teacher import TEACHERS, TeacherDescription
 from onegrad.describe.checks import shown
@@ -108,6 +109,7 @@ class Problem(Document):
         self._check_sizes()
         self._check_step_size()
         self.teacher.check(self.data, self.dimension)
+        self._check_outputs()
         self._check_loss()
         if self.width < 1:
             raise ValueError(
@@ -136,11 +138,28 @@ class Problem(Document):
     def _check_loss(self) -> None:
         """Raise ValueError where a loss for signs meets labels that are none."""
         loss = get_loss(self.readout.loss)
+        if self.classes:
+            return  # every output has targets of its own
         altered = self.noisy or self.training.subtract != "none"
         if loss.needs_signs and (altered or not self.binary):
             raise ValueError(
                 f"readout.loss={loss.name!r}: needs labels of +1 and -1 without noise or "
-                "subtraction; use --task classification, or another loss"
+                "subtraction; use --task classification, sign or logistic, or another loss"
+            )
+
+    def _check_outputs(self) -> None:
+        """Raise ValueError where outputs per class meet labels that are none."""
+        if self.readout.outputs == "one":
+            return
+        if not isinstance(self.teacher, ClassLabels) or len(self.classes) < 2:
+            raise ValueError(
+                "readout.outputs='classes': needs the labels of at least two classes; use --task "
+                "classification, or outputs='one'"
+            )
+        if self.training.subtract != "none":
+            raise ValueError(
+                f"training.subtract={self.training.subtract!r}: classes have no part to take off "
+                "with readout.outputs='classes'; use 'none'"
             )
 
     def _check_step_size(self) -> None:
@@ -223,6 +242,13 @@ class Problem(Document):
     def binary(self) -> bool:
         """Whether labels are ±1, so that a misclassification rate is defined."""
         return self.teacher.is_binary(self.data)
+
+    @property
+    def classes(self) -> tuple[float, ...]:
+        """The distinct labels in order where the readout has an output for each, else none."""
+        if self.readout.outputs == "one":
+            return ()
+        return tuple(sorted({label for label in self.data.part_labels if label is not None}))
 
     @property
     def noisy(self) -> bool:

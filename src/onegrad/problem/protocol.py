@@ -86,6 +86,8 @@ class Readout(Value):
     """The second layer on m samples: (1/m) Σℓ(y, ŷ) + (λ/2)‖w‖², ℓ = ½(y − ŷ)² for `square`.
 
     `batch`: "fresh" samples, the same ones after every step, or the "same" as the last step's.
+    `outputs`: "one" for the label, or one for each of its "classes", trained on +1 against −1 for
+    all others; the largest output names the class. Steps read the labels themselves in any case.
     """
 
     rivals: ClassVar[dict[str, tuple[str, ...]]] = {
@@ -106,6 +108,9 @@ class Readout(Value):
     loss: LossName = Field(
         default="square",
         description="Loss: square, logistic, squared_hinge, hinge, huber:DELTA or your own.",
+    )
+    outputs: Literal["one", "classes"] = Field(
+        default="one", description="One output for the label, or one for each class of labels."
     )
 
     @model_validator(mode="before")

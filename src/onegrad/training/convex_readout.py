@@ -21,25 +21,23 @@ ACCURACY = 1e-8  # of ‖w‖: where the bound on the error of w ends the iterat
 PATIENCE = 30  # steps of L-BFGS to come; where they are more, Newton is faster
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ConvexReadout(FittedReadout):
     """Readout weights ŵ by a convex loss, with what training says about them, one per penalty.
 
-    `train_misclassification` is the share of samples with y·output < 0. `steps` counts iterations,
-    `error` bounds the weights' distance from the minimum as a share of their norm; it is at most
-    1e−8 for smooth losses and 1e−4 for others, unless the gradient is nothing but rounding.
+    `steps` counts iterations, `error` bounds the weights' distance from the minimum as a share of
+    their norm; it is at most 1e−8 for smooth losses and 1e−4 for others, unless the gradient is
+    nothing but rounding.
     """
 
     loss: str
     train_loss: Floats
-    train_misclassification: Floats
     steps: tuple[int, ...]
     error: Floats
 
-    def metrics(self, *, signs: bool) -> dict[str, Floats]:
-        """Return what training says, by the names of results; rates where labels are signs."""
-        rates = {"train_misclassification": self.train_misclassification} if signs else {}
-        return {**super().metrics(signs=signs), "train_loss": self.train_loss, **rates}
+    def metrics(self) -> dict[str, Floats]:
+        """Return what training says, by the names of results."""
+        return {**super().metrics(), "train_loss": self.train_loss}
 
     @property
     def objective(self) -> Floats:

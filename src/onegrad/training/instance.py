@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike
 from onegrad.data.mixture import Mixture
 from onegrad.data.population import Population
 from onegrad.data.teacher import Teacher
-from onegrad.data.teacher_sum import residual
+from onegrad.data.teacher_sum import TeacherSum, residual
 from onegrad.describe.checks import whole_number
 from onegrad.problem.problem import Problem
 from onegrad.problem.scaling import Scales, resolve_scales
@@ -52,6 +52,14 @@ class Instance:
         slope = none if part.slope is None else part.slope
         teacher = residual(self.teacher, part.constant, slope)
         return replace(self, teacher=teacher, subtracted=part)
+
+    @property
+    def whole_teacher(self) -> Teacher:
+        """The teacher of labels that nothing was taken off."""
+        if self.subtracted.method == "none":
+            return self.teacher
+        assert isinstance(self.teacher, TeacherSum)
+        return self.teacher.parts[0]
 
     def step_draw(self, step: int) -> BatchDraw:
         """Return the batch of step 1, 2, …: its own, or that of the first."""

@@ -21,18 +21,25 @@ LAST_CHANGE, LEAST_GAIN = 1e-8, 0.1
 
 @dataclass(frozen=True)
 class FittedReadout:
-    """Readout weights ŵ (k × penalties) with what training says about them, one per penalty."""
+    """Readout weights ŵ (k × penalties) with what training says about them, one per penalty.
+
+    `train_misclassification` is the share of samples with y·output < 0, None where labels are no
+    signs or features were not held to count it.
+    """
 
     ridge: Floats
     weights: Floats
     train_mse: Floats
+    train_misclassification: Floats | None = None
 
-    def metrics(self, *, signs: bool) -> dict[str, Floats]:
+    def metrics(self) -> dict[str, Floats]:
         """Return what training says, by the names of results."""
+        rate = self.train_misclassification
         return {
             "train_mse": self.train_mse,
             "objective": self.objective,
             "squared_weight_norm": self.squared_norm,
+            **({} if rate is None else {"train_misclassification": rate}),
         }
 
     @property
@@ -56,8 +63,28 @@ def fit_readout(
     features in single precision with one penalty: then a factor in single precision is enough,
     and refinement brings the solution to float64.
     """
-    m, k = features.shape
     penalties = np.atleast_1d(np.asarray(ridge, dtype=float))
+    weights, squares = _fitted(features, labels, penalties)
+    return FittedReadout(penalties, weights, squares)
+
+
+def fit_outputs(
+    features: Floats, labels: Floats, *, ridge: float | Sequence[float]
+) -> tuple[FittedReadout, ...]:
+    """Return `fit_readout` of every column of labels (m × outputs), from one factorisation.
+
+    It is in float64 whatever the features are.
+    """
+    penalties = np.atleast_1d(np.asarray(ridge, dtype=float))
+    weights, squares = _fitted(features, labels, penalties)
+    return tuple(
+        FittedReadout(penalties, weights[:, j], squares[j]) for j in range(labels.shape[1])
+    )
+
+
+def _fitted(features: Floats, labels: Floats, penalties: Floats) -> tuple[Floats, Floats]:
+    """Return weights and train MSE, an axis of penalties after those of the labels."""
+    m, k = features.shape
     phi = np.ascontiguousarray(features, dtype=np.float64)
     y = np.asarray(labels, dtype=np.float64)
     dual = k > m
@@ -66,14 +93,14 @@ def fit_readout(
     right = y if dual else phi.T @ y
     shifts = penalties * m * k
     solution = None
-    if len(shifts) == 1 and features.dtype == np.float32:
+    if len(shifts) == 1 and features.dtype == np.float32 and y.ndim == 1:
         solution = _solve_refined(features, rows, shifts[0], right)
     if solution is None:
         solution = _solve_in_double(phi, shifts, right, penalties)
-    weights = np.sqrt(k) * (phi.T @ solution if dual else solution)
+    weights = np.sqrt(k) * (np.tensordot(phi.T, solution, 1) if dual else solution)
     # In the dual (φφᵀ + shift) α = y, so that the residual y − φφᵀα is shift·α.
-    residual = shifts * solution if dual else y[:, None] - phi @ solution
-    return FittedReadout(penalties, weights, np.mean(residual**2, axis=0))
+    residual = shifts * solution if dual else y[..., None] - np.tensordot(phi, solution, 1)
+    return weights, np.mean(residual**2, axis=0)
 
 
 def _solve_refined(features: Floats, rows: Floats, shift: float, right: Floats) -> Floats | None:
@@ -109,7 +136,10 @@ def _solve_in_double(phi: Floats, shifts: Floats, right: Floats, penalties: Floa
 
 
 def solve_gram(gram: Floats, shifts: Floats, right: Floats, penalties: Floats) -> Floats:
-    """Return (G + shift)^{-1} right for every shift; `gram`, the lower half of G, is lost."""
+    """Return (G + shift)^{-1} right for every shift, a last axis; `gram`, the lower half, is lost.
+
+    `right` is a vector, or has a column per output.
+    """
     if not np.all(np.isfinite(np.diagonal(gram))):
         raise InvalidInput(
             "features: some are not finite; bring learning rate, spread, levels, means and norms "
@@ -123,7 +153,7 @@ def solve_gram(gram: Floats, shifts: Floats, right: Floats, penalties: Floats) -
         shift=shifts[0],
         field=f"ridge={penalties[0]:.3g}",
         remedy="raise the ridge",
-    )[:, None]
+    )[..., None]
 
 
 def _gram(phi: Floats, product: Callable[..., Floats]) -> Floats:
@@ -137,4 +167,5 @@ def _solve_many(gram: Floats, shifts: Floats, right: Floats) -> Floats:
     values, vectors = eigh(gram, lower=True, overwrite_a=True, check_finite=False)
     values = np.maximum(values, 0.0)  # a Gram matrix: below zero is rounding
     coordinates = vectors.T @ right
-    return vectors @ (coordinates[:, None] / (values[:, None] + shifts))
+    shifted = np.expand_dims(values, tuple(range(1, right.ndim + 1))) + shifts
+    return np.tensordot(vectors, coordinates[..., None] / shifted, 1)

@@ -148,12 +148,13 @@ def _readout_bytes(problem: Problem, models: Sequence[Model]) -> float:
     n, k = problem.dimension, problem.width
     size = 4 if problem.precision == "mixed" else 8
     penalties, parts = len(problem.ridges), len(problem.data.part_labels)
+    columns = penalties * max(len(problem.classes), 1)
     m = _held_rows(problem.samples, max(n, k))
     # Gram matrices: one of the smaller side, or sums for every model and a copy to factor.
     squares = min(m, k) ** 2 if m == problem.samples else (1 + max(len(models), 1)) * k * k
     squares *= 3 if penalties > 1 else 1  # eigenvectors
     readout: float = size * (3 * k * n + m * n + m * k) + 8 * (m * k + squares)
-    readout += size * 40 * k * penalties * parts * max(len(models), 1)  # series of the exact error
+    readout += size * 40 * k * columns * parts * max(len(models), 1)  # series of the exact error
     return readout + (8 * k * n if size == 4 else 0)
 
 

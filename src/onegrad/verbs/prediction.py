@@ -143,6 +143,8 @@ def require_theory(problem: Problem, method: Method) -> None:
             "readout.batch='same': theory needs samples that the first layer has not seen; use "
             "'fresh', or simulate"
         )
+    if problem.classes:
+        raise InvalidInput("readout.outputs='classes': theory knows one output; simulate it")
     loss = problem.readout.loss
     if loss != "square" and method == "single":
         raise InvalidInput(

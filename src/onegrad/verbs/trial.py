@@ -15,12 +15,16 @@ from onegrad.models.model import Model
 from onegrad.models.network import NETWORK
 from onegrad.problem.problem import Problem
 from onegrad.training.batches import HELD_BYTES, Batch, BatchDraw
-from onegrad.training.convex_readout import fit_convex
 from onegrad.training.instance import Instance, draw
-from onegrad.training.readout import FittedReadout, fit_readout
+from onegrad.training.problem_readout import (
+    ProblemReadout,
+    class_targets,
+    readout_from_features,
+    readout_from_sums,
+)
 from onegrad.training.reuse import Shared
 from onegrad.training.run import Run, StepTaken
-from onegrad.training.streamed_readout import FeatureSums, fit_from_sums
+from onegrad.training.streamed_readout import FeatureSums
 from onegrad.training.streams import Stream
 from onegrad.verbs.evaluation import measure_errors
 from onegrad.verbs.step_axis import Metrics, endless, stack_steps
@@ -117,7 +121,7 @@ class TrialRun:
         errors = measure_errors(instance, matrix, maps, fits)
         for key, model in models.items():
             fit = fits[key]
-            errors[key] |= fit.metrics(signs=instance.problem.binary)
+            errors[key] |= fit.metrics()
             require_finite(model.name, errors[key])
         return errors
 
@@ -142,7 +146,7 @@ def fit_models(
     step: int = 1,
     shared: Shared | None = None,
     watch: FeatureWatch | None = None,
-) -> dict[str, FittedReadout]:
+) -> dict[str, ProblemReadout]:
     """Return every model's readout from one product of inputs and first layer.
 
     A batch whose features are too many to hold is drawn in blocks, and Gram matrices are summed.
@@ -158,7 +162,7 @@ def fit_models(
     fits = {}
     for key, feature_map in maps.items():
         phi = features(feature_map, batch, preactivations, noise[key])
-        fits[key] = _fitted(instance.problem, phi, batch.labels)
+        fits[key] = readout_from_features(instance, batch, phi)
         if watch is not None and key == NETWORK.key:
             sums = FeatureSums.empty(len(first_layer))
             sums.add(phi, batch.labels)
@@ -166,13 +170,6 @@ def fit_models(
             watch.sums = sums
         del phi  # before the next model's are made
     return fits
-
-
-def _fitted(problem: Problem, phi: Floats, labels: Floats) -> FittedReadout:
-    """Return the readout by the problem's loss."""
-    if problem.readout.loss == "square":
-        return fit_readout(phi, labels, ridge=problem.ridges)
-    return fit_convex(phi, labels, loss=problem.readout.loss, ridge=problem.ridges)
 
 
 def _held_batch(instance: Instance, drawn: BatchDraw, step: int, shared: Shared | None) -> Batch:
@@ -198,16 +195,19 @@ def _streamed_fits(
     maps: dict[str, FeatureMap],
     noise: dict[str, Normals],
     watch: FeatureWatch | None,
-) -> dict[str, FittedReadout]:
+) -> dict[str, ProblemReadout]:
     """Return every model's readout from sums over blocks of a batch that is not held."""
-    sums = {key: FeatureSums.empty(len(first_layer)) for key in maps}
+    classes = instance.problem.classes
+    outputs = (len(classes),) if classes else ()
+    sums = {key: FeatureSums.empty(len(first_layer), *outputs) for key in maps}
     # One component at a time, as noise of a model that tells them apart is drawn for a held batch.
     for batch in drawn.granules():
         preactivations = batch.inputs @ first_layer.T
+        labels = class_targets(instance, batch) if classes else batch.labels
         for key, feature_map in maps.items():
             phi = features(feature_map, batch, preactivations, noise[key])
-            sums[key].add(phi, batch.labels)
+            sums[key].add(phi, labels)
             if watch is not None and key == NETWORK.key:
                 watch.add(batch.inputs, phi)
                 watch.sums = sums[key]
-    return {key: fit_from_sums(sums[key], ridge=instance.problem.ridges) for key in maps}
+    return {key: readout_from_sums(instance.problem, sums[key]) for key in maps}

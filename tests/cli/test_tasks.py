@@ -1,0 +1,35 @@
+"""--task names the teacher of a problem: by link, component, sign or logistic probability."""
+
+import pytest
+
+from conftest import onegrad_here, small
+from onegrad import ClassLabels, LogisticIndex, Problem, SignIndex, SingleIndex
+
+
+@pytest.mark.parametrize(
+    ("options", "teacher"),
+    [
+        (["--task", "sign", "--flips", "0.1", "--direction", "spikes"], SignIndex),
+        (["--task", "logistic", "--slope", "3"], LogisticIndex),
+        (["--task", "classification", "--flips", "0.2", "--outputs", "classes"], ClassLabels),
+        (["--task", "regression", "--link", "tanh"], SingleIndex),
+    ],
+)
+def test_a_task_names_a_teacher_and_replaces_that_of_a_file(options, teacher, tmp_path):
+    path = tmp_path / "p.toml"
+    for other in ({"kind": "logistic", "slope": 2.0}, {"kind": "labels"}, {"links": ["z"]}):
+        small(teacher=other).save(path)
+        done = onegrad_here("simulate", str(path), *options, "--print-toml")
+        assert done.returncode == 0, done.stderr
+        (tmp_path / "q.toml").write_text(done.stdout)
+        problem = Problem.load(tmp_path / "q.toml")
+        assert type(problem.teacher) is teacher
+        assert (problem.readout.outputs == "classes") == ("--outputs" in options)
+
+
+def test_options_of_other_teachers_are_refused_in_one_line():
+    done = onegrad_here("simulate", "--task", "sign", "--slope", "2")
+    assert done.returncode == 2
+    assert done.stderr == "onegrad: slope='2': belongs to another --task; leave it out\n"
+    misspelt = onegrad_here("simulate", "--task", "labels")
+    assert misspelt.returncode == 2
