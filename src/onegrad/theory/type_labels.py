@@ -99,7 +99,11 @@ def responses(labels: TypeLabels, loss: NamedLoss, outputs: Outputs) -> Response
 def losses(labels: TypeLabels, loss: NamedLoss, outputs: Outputs) -> GaussianLosses:
     """Return loss, squared error and misclassification of u (test) and of prox(u) (train)."""
     if labels.fixed:
-        return gaussian_losses(loss, labels.means, outputs.mean, **_fixed(labels, outputs))
+        plain = gaussian_losses(loss, labels.means, outputs.mean, **_fixed(labels, outputs))
+        if not (labels.binary and labels.noise):
+            return plain
+        test, train = misclassified(labels, loss, outputs)  # against the class, not its noise
+        return plain._replace(test_misclassification=test, train_misclassification=train)
     if labels.binary:
         return _binary_losses(labels, loss, outputs)
     return _node_losses(labels, loss, outputs)
@@ -107,13 +111,20 @@ def losses(labels: TypeLabels, loss: NamedLoss, outputs: Outputs) -> GaussianLos
 
 def misclassified(labels: TypeLabels, loss: NamedLoss, outputs: Outputs) -> tuple[Floats, Floats]:
     """Return P(yu < 0) and P(y prox(u) < 0) of every type, for labels ±1."""
-    total = np.zeros((2, len(labels.weights)))
+    test, train = np.zeros(len(labels.weights)), np.zeros(len(labels.weights))
+    posterior = _Posterior(labels, outputs)
+    nodes, shares = np.polynomial.hermite_e.hermegauss(NOISE_NODES if labels.noise else 1)
+
+    def wrong(cut: Floats, y: float) -> Floats:
+        u, weights = _half_line(outputs, cut, y)
+        return np.sum(weights * posterior.of(u, y)[0], axis=1)
+
     for y in (1.0, -1.0):
-        beside_zero = loss.derivative(y, -y * 1e-300)  # on the wrong side, where ℓ' jumps
-        for row, cut in enumerate((np.zeros_like(outputs.mean), outputs.reach * beside_zero)):
-            u, weights = _half_line(outputs, cut, y)
-            total[row] += np.sum(weights * _posterior(labels, outputs, u, y)[0], axis=1)
-    return total[0], total[1]
+        test += wrong(np.zeros_like(outputs.mean), y)
+        for noise, share in zip(labels.noise * nodes, shares / shares.sum(), strict=True):
+            # prox(u) < 0 where u < γℓ'(y, 0); on the wrong side of 0, where ℓ' jumps.
+            train += share * wrong(outputs.reach * loss.derivative(y + noise, -y * 1e-300), y)
+    return test, train
 
 
 def correlation(labels: TypeLabels, outputs: Outputs) -> float:
@@ -131,21 +142,38 @@ def _fixed(labels: TypeLabels, outputs: Outputs) -> dict[str, Floats]:
     return {"variance": outputs.variance + labels.noise**2, "gamma": outputs.reach}
 
 
-def _posterior(labels: TypeLabels, outputs: Outputs, u: Floats, y: float) -> tuple[Floats, Floats]:
-    """Return P(label = y | u) and E[(s − s̄)1(label = y) | u] for outputs u (T × nodes)."""
-    if labels.centres is None or labels.deviations is None or labels.teacher is None:
-        rate = 0.5 * (1 + y * labels.means)
-        return np.broadcast_to(rate[:, None], u.shape), np.zeros_like(u)
-    r, variance = outputs.projection, outputs.variance
-    sigma = np.square(labels.deviations)
-    moved = (r / variance)[:, None] * (u - outputs.mean[:, None])
-    left = np.maximum(sigma - r**2 / variance, SMALLEST_SHARE * sigma)
-    deviation = np.broadcast_to(np.sqrt(left)[:, None], u.shape)
-    centre = labels.centres[:, None] + moved
-    expected, first = labels.teacher.coefficients_at(centre.ravel(), deviation.ravel(), 1)
-    expected, first = expected.reshape(u.shape), first.reshape(u.shape)
-    rate = 0.5 * (1 + y * expected)
-    return rate, moved * rate + 0.5 * y * deviation * first
+class _Posterior:
+    """The label given u: its probability, and what it tells of s, for nodes that may repeat."""
+
+    def __init__(self, labels: TypeLabels, outputs: Outputs) -> None:
+        self.labels, self.outputs = labels, outputs
+        self._nodes: Floats | None = None
+
+    def of(self, u: Floats, y: float) -> tuple[Floats, Floats]:
+        """Return P(label = y | u) and E[(s − s̄)1(label = y) | u] for outputs u (T × nodes)."""
+        labels = self.labels
+        if labels.centres is None or labels.deviations is None or labels.teacher is None:
+            rate = 0.5 * (1 + y * labels.means)
+            return np.broadcast_to(rate[:, None], u.shape), np.zeros_like(u)
+        if self._nodes is None or not np.array_equal(u, self._nodes):
+            self._nodes = u
+            self._expected, self._moved, self._turned = self._given(u)
+        rate = 0.5 * (1 + y * self._expected)
+        return rate, self._moved * rate + 0.5 * y * self._turned
+
+    def _given(self, u: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return E[y | u], E[s | u] − s̄ and E[(s − E[s | u])y | u]."""
+        labels, outputs = self.labels, self.outputs
+        assert labels.centres is not None
+        assert labels.deviations is not None
+        assert labels.teacher is not None
+        r, variance, sigma = outputs.projection, outputs.variance, np.square(labels.deviations)
+        moved = (r / variance)[:, None] * (u - outputs.mean[:, None])
+        left = np.maximum(sigma - r**2 / variance, SMALLEST_SHARE * sigma)
+        deviation = np.broadcast_to(np.sqrt(left)[:, None], u.shape)
+        centre = labels.centres[:, None] + moved
+        expected, first = labels.teacher.coefficients_at(centre.ravel(), deviation.ravel(), 1)
+        return expected.reshape(u.shape), moved, deviation * first.reshape(u.shape)
 
 
 def _turning(labels: TypeLabels, outputs: Outputs) -> float:
@@ -161,6 +189,7 @@ def _turning(labels: TypeLabels, outputs: Outputs) -> float:
 def _binary_responses(labels: TypeLabels, loss: NamedLoss, outputs: Outputs) -> Responses:
     sums = np.zeros((4, len(labels.weights)))
     gamma, turning = outputs.reach[:, None], _turning(labels, outputs)
+    posterior = _Posterior(labels, outputs)
     for y in (1.0, -1.0):
         target = np.full(len(labels.weights), y)
         u, weights = output_rule(
@@ -172,7 +201,7 @@ def _binary_responses(labels: TypeLabels, loss: NamedLoss, outputs: Outputs) -> 
             turning=turning,
         )
         f, slope = loss.response(y, u, gamma)
-        rate, moment = _posterior(labels, outputs, u, y)
+        rate, moment = posterior.of(u, y)
         for row, values in enumerate((f * rate, slope * rate, f * f * rate, f * moment)):
             sums[row] += np.sum(weights * values, axis=1)
     mean, slope, square, product = sums
@@ -190,7 +219,7 @@ def _stein(labels: TypeLabels, outputs: Outputs, product: Floats, slope: Floats)
 
 def _binary_losses(labels: TypeLabels, loss: NamedLoss, outputs: Outputs) -> GaussianLosses:
     sums = np.zeros((4, len(labels.weights)))
-    turning = _turning(labels, outputs)
+    turning, posterior = _turning(labels, outputs), _Posterior(labels, outputs)
     for y in (1.0, -1.0):
         target = np.full(len(labels.weights), y)
         for row, gamma in enumerate((np.zeros_like(outputs.reach), outputs.reach)):
@@ -203,7 +232,7 @@ def _binary_losses(labels: TypeLabels, loss: NamedLoss, outputs: Outputs) -> Gau
                 turning=turning,
             )
             x = loss.prox(y, u, gamma[:, None]) if row else u
-            weights = weights * _posterior(labels, outputs, u, y)[0]
+            weights = weights * posterior.of(u, y)[0]
             sums[2 * row] += np.sum(weights * loss.value(y, x), axis=1)
             sums[2 * row + 1] += np.sum(weights * (y - x) ** 2, axis=1)
     test, train = misclassified(labels, loss, outputs)
