@@ -52,7 +52,7 @@ def test_a_list_of_samples_gives_a_curve_and_says_what_stays_fixed():
         (["predict", "--samples", "inf,100"], 2, "whole numbers"),
         (["predict", *SMALL, "--method", "magic"], 2, "single or types or full_types"),
         (["predict", *SMALL, "--models", "conditional"], 2, "no theory of its own"),
-        (["predict", "--dimension", "2", "--samples", "9", "--method", "full_types"], 2, "single"),
+        (["predict", "--dimension", "2", "--samples", "9", "--method", "full_types"], 2, "types"),
         (["predict", *SMALL, "--width", "60000"], 2, "memory="),
         (["equivalence", *SMALL, "--degrees", "99"], 2, "from 0 to 20"),
         (["equivalence", *SMALL, "--tolerance", "-1"], 2, "between 0 and 1"),

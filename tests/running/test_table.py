@@ -71,7 +71,7 @@ def test_gaps_are_those_of_simulate_and_theory_is_paired_by_method(tmp_path):
     assert line["gap"] == pytest.approx(gap.mean[1, 0])
     assert line["stderr"] == pytest.approx(gap.stderr[1, 0])
     theory = found.theory_gaps()
-    assert set(theory["method"]) == {"single", "full_types"}
+    assert set(theory["method"]) == {"types", "full_types"}
     assert set(theory["count"]) == {2}
     with pytest.raises(InvalidInput, match="metric='nonsense'"):
         found.gaps("nonsense")

@@ -208,6 +208,8 @@ class SharedResponse:
 
     def banded(self, right: Floats) -> Floats:
         """Return R times vectors."""
+        if len(self.bands[0]) == 1:  # LAPACK wants two
+            return right / self.bands[0, 0]
         try:
             return solveh_banded(self.bands, right, lower=True, check_finite=False)
         except LinAlgError:
