@@ -118,8 +118,8 @@ def _print_shares(loss: str, metric: str, table: list[dict[str, Any]]) -> None:
     gap = np.abs(gap)
     print(
         f"{loss} {metric}: {len(rows)} numbers, median {100 * np.median(gap):.2f} %, largest "
-        f"{100 * np.max(gap):.1f} %; within {100 * limit:.0f} % {np.mean(gap <= limit):.3f}; beside "
-        f"4 s.e. {1 - np.mean(beyond):.3f} ({int(beyond.sum())} beyond); rms of gap/s.e. "
+        f"{100 * np.max(gap):.1f} %; within {100 * limit:.0f} % {np.mean(gap <= limit):.3f}; "
+        f"beside 4 s.e. {1 - np.mean(beyond):.3f} ({int(beyond.sum())} beyond); rms of gap/s.e. "
         f"{spread:.2f}"
     )
 

@@ -33,8 +33,8 @@ METHODS = ("types", "single")
 
 
 def random_problem(rng: np.random.Generator, kinds: str) -> Problem:
-    """Return a problem of 120 to 220 dimensions."""
-    n = int(rng.integers(120, 220))
+    """Return a problem of 60 to 240 dimensions."""
+    n = round(60 * 4 ** rng.uniform())
     m = round(n * 3 ** rng.uniform(-1, 1))
     parts = int(rng.integers(1, 4))
     weights = rng.dirichlet(np.full(parts, 3.0))

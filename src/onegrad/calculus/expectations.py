@@ -22,7 +22,7 @@ STEP = 0.05
 PANEL_NODES = 160
 SMALLEST_DEVIATION = 1e-12
 _BLOCK = 256
-TABLE_FROM = 20_000  # pairs of mean and deviation from which a table pays
+TABLE_FROM = 5_000  # pairs of mean and deviation from which a table pays
 # For deviations beyond this a smooth σ looks like a step: panels end where it has settled.
 WIDE, WIDE_EDGES = 100.0, (-40.0, 0.0, 40.0)
 

@@ -1,0 +1,155 @@
+"""Types with a covariance each: against the equations as they stand, and where they are chosen."""
+
+import numpy as np
+import pytest
+
+from onegrad import Problem, predict, simulate
+from onegrad.calculus.losses import get_loss
+from onegrad.models.resolve import models_of
+from onegrad.theory.convex_by_types import ConvexByTypes
+from onegrad.theory.grid_types import Types
+from onegrad.theory.model_types import LARGEST_UNEVENNESS, ModelTypes
+from onegrad.theory.own_covariances import OwnCovariances
+from onegrad.theory.ridge_by_types import RidgeByTypes
+from onegrad.theory.type_labels import TypeLabels
+from onegrad.theory.type_moments import grid_labels, unevenness
+from onegrad.training.instance import draw
+from onegrad.training.run import Run
+from onegrad.verbs.predicted_draw import PredictedRun
+
+
+def random_types(seed=0, counts=(3, 4), width=15, dimension=12):
+    """Return types of no network at all: the algebra does not care."""
+    rng = np.random.default_rng(seed)
+    types, weights = [], rng.dirichlet(np.ones(sum(counts)))
+    for count in counts:
+        rows = rng.standard_normal((width, dimension))
+        rows /= np.linalg.norm(rows, axis=1)[:, None]
+        own, weights = weights[:count], weights[count:]
+        signs = np.ones(count) if not types else -np.ones(count)
+        coefficients = rng.standard_normal((3, count, width))
+        types.append(
+            Types(
+                weights=own,
+                coefficients=coefficients,
+                rest=rng.uniform(0.2, 1.0, (count, width)),
+                rows=rows,
+                basis=np.zeros((dimension, 0)),
+                label=signs[:, None] * coefficients[0],
+                label_mean=signs,
+                label_power=np.ones(count),
+            )
+        )
+    return types
+
+
+def labels_of(types):
+    count = [len(own.weights) for own in types]
+    means = np.concatenate([own.label_mean for own in types])
+    return TypeLabels(
+        weights=np.concatenate([own.weights for own in types]),
+        components=np.repeat(np.arange(2.0), count),
+        means=means,
+        variances=np.zeros_like(means),
+        binary=True,
+    )
+
+
+def explicit_moments(types):
+    """Return ν_t and Σ_t of all types as they are defined."""
+    means, covariances = [], []
+    for own in types:
+        k = own.rest.shape[1]
+        r = own.rows @ own.rows.T
+        for t in range(len(own.weights)):
+            a = own.coefficients[:, t]
+            sigma = np.outer(a[1], a[1]) * r + np.outer(a[2], a[2]) * r**2 + np.diag(own.rest[t])
+            means.append(a[0] / np.sqrt(k))
+            covariances.append(sigma / k)
+    return np.array(means), np.array(covariances)
+
+
+@pytest.mark.parametrize("ridge", [0.3, 0.02])
+def test_a_solution_satisfies_its_equations(ridge):
+    types, samples = random_types(), 20
+    labels = labels_of(types)
+    algebra = OwnCovariances(types, labels)
+    solution = RidgeByTypes(algebra, samples, ridge)
+    nu, sigma = explicit_moments(types)
+    second = sigma + nu[:, :, None] * nu[:, None, :]
+    p, zeta = solution.weights, solution.shrink
+    q = np.linalg.inv(ridge * np.eye(len(nu[0])) + np.einsum("t,tij->ij", p * zeta, second))
+    np.testing.assert_allclose(1 / zeta - 1, np.einsum("tij,ji->t", second, q) / samples, rtol=1e-6)
+    own = np.repeat(solution.shift, [3, 4], axis=0)
+    moved = np.einsum("tij,tj->ti", second, own)
+    right = (p * zeta) @ (labels.means[:, None] * nu - moved)
+    np.testing.assert_allclose(solution.mean, q @ right, rtol=1e-6)
+    weights = solution.mean + own
+    errors = (labels.means - np.einsum("ti,ti->t", nu, weights))[:, None] * nu
+    forces = zeta[:, None] * (np.einsum("tij,tj->ti", sigma, weights) - errors)
+    for c, place in enumerate(algebra.places):
+        force = p[place] @ forces[place] / p[place].sum()
+        np.testing.assert_allclose(solution.shift[c], q @ force / samples, rtol=1e-6)
+
+
+def test_the_square_loss_is_a_convex_loss_of_its_own():
+    """The two sets of equations are written apart and must meet."""
+    algebra = OwnCovariances(random_types(), labels_of(random_types()))
+    ridge = RidgeByTypes(algebra, 20, 0.1).errors()
+    convex = ConvexByTypes(algebra, 20, 0.1, loss=get_loss("square")).errors()
+    for name in ridge:
+        assert convex[name] == pytest.approx(ridge[name], rel=1e-5), name
+
+
+def at_strong_spikes(**readout):
+    return Problem(
+        dimension=120,
+        network={"width": 100},
+        readout={"samples": 120, "ridge": 1e-2, **readout},
+        teacher={"kind": "labels"},
+        scaling={"strength": 1.0, "weighting": 0.0},
+    )
+
+
+def types_of(problem, name):
+    instance = draw(problem)
+    run = PredictedRun(Run(instance), models_of(instance, name))
+    (types,) = run.types_after(1).values()
+    return types
+
+
+def test_hermite_models_at_strong_spikes_have_a_covariance_for_each_type():
+    chosen = {name: types_of(at_strong_spikes(), name) for name in ("network", "hermite:4")}
+    uneven = {name: unevenness(types._grid) for name, types in chosen.items()}
+    assert uneven["network"] < LARGEST_UNEVENNESS < uneven["hermite:4"]
+    assert isinstance(chosen["hermite:4"]._first[0], OwnCovariances)
+    assert not isinstance(chosen["network"]._first[0], OwnCovariances)
+
+
+@pytest.mark.filterwarnings("ignore:strength=1")
+def test_strong_spikes_under_the_logistic_loss_agree_with_simulation():
+    problem = at_strong_spikes(loss="logistic").replace(test_samples=3000)
+    models = ["network", "hermite:2"]
+    simulated = simulate(problem, models, trials=10).metrics["test_loss"][..., 0]
+    predicted = predict(problem, models, draws=10).metrics["test_loss"][..., 0]
+    gap = (predicted - simulated).mean(axis=0)
+    error = (predicted - simulated).std(axis=0, ddof=1) / np.sqrt(10)
+    assert np.all(np.abs(gap) < 0.03 * simulated.mean(axis=0) + 4 * error)
+    # The control: the linear model's loss is another.
+    linear = predict(problem, "linear", draws=10).metrics["test_loss"][:, 0, 0]
+    assert abs(linear.mean() / simulated[:, 0].mean() - 1) > 0.1
+
+
+def test_both_algebras_agree_where_types_share_their_covariance():
+    problem = at_strong_spikes().replace(scaling__strength=0.5, scaling__weighting=0.5)
+    types = types_of(problem, "network")
+    full = ModelTypes(**{**vars_of(types), "full": True})
+    for loss in ("square", "logistic"):
+        ours = [part.solve(120, 1e-2, loss=loss).errors() for part in (types, full)]
+        for name in ("test_mse", "misclassification", "squared_weight_norm"):
+            assert ours[0][name] == pytest.approx(ours[1][name], rel=2e-3), (loss, name)
+    assert grid_labels(types._grid, types.teacher, binary=True).fixed
+
+
+def vars_of(types):
+    return {name: getattr(types, name) for name in ModelTypes.__dataclass_fields__}
