@@ -69,3 +69,26 @@ def test_theory_error_stands_beside_every_prediction():
     assert errors.metrics["theory_error"].shape == errors.metrics["test_mse"].shape
     assert np.all(errors.metrics["theory_error"] > 0)
     assert "theory_error" not in simulate(many_spikes("square"), "network", trials=1).metrics
+
+
+def test_known_failures_are_said():
+    flat = Problem(
+        dimension=100,
+        network={"activation": "tanh"},
+        readout={"samples": 100, "ridge": 1e-2, "loss": "hinge"},
+        data={"components": [{"weight": 0.5, "mean": s * MEAN, "label": s} for s in (1.0, -1.0)]},
+        teacher={"kind": "labels"},
+        scaling={"strength": 1.0, "weighting": 0.0},
+    )
+    with pytest.warns(UserWarning, match="few margins lie at the corner of loss='hinge'"):
+        predict(flat, "network", draws=1)
+    separable = flat.replace(readout__loss="logistic", readout__ridge=1e-8)
+    with pytest.warns(UserWarning, match="as near separability"):
+        predict(separable, "network", draws=1)
+    with pytest.warns(UserWarning, match="train_misclassification below 1 %"):
+        predict(flat.replace(readout__loss="square", readout__ridge=3e-4), "network", draws=1)
+
+
+def test_nothing_is_said_where_nothing_is_known_to_fail(recwarn):
+    predict(many_spikes("logistic").replace(readout__ridge=0.1), "network", draws=1)
+    assert not [w for w in recwarn if "theory" in str(w.message)]

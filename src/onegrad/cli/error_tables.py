@@ -32,6 +32,9 @@ def print_table(errors: Errors) -> None:
     shown = [name for name in TITLES if name in errors.metrics]
     for name in shown:
         table.add_column(TITLES[name], justify="right")
+    reliable = errors.metrics.get("theory_error")
+    if reliable is not None:
+        table.add_column("theory error", justify="right")
     gap = errors.gap() if len(errors.models) > 1 else None
     if gap is not None:
         table.add_column("gap to network", justify="right")
@@ -42,6 +45,8 @@ def print_table(errors: Errors) -> None:
         places = dict(zip(list(errors.axes)[2:], index[1:], strict=True))
         cells = [label, *(f"{values[places[name]]:g}" for name, values in axes.items())]
         cells += [with_error(float(e.mean[index]), float(e.stderr[index])) for e in estimates]
+        if reliable is not None:
+            cells.append(f"{100 * float(np.max(reliable[(slice(None), *index)])):.1f} %")
         if gap is not None:
             cells.append(
                 ""
@@ -62,7 +67,8 @@ def _caption(errors: Errors) -> str:
     if errors.predicted:
         return (
             f"{sizes}; predicted, nothing trained; {errors.trials} draws of the first layer, seed "
-            f"{errors.seed}; ± standard error over draws"
+            f"{errors.seed}; ± standard error over draws; theory error: how far test errors may be "
+            "off, in nine cases of ten"
         )
     method = (
         "integrated exactly" if p.test == "exact" else f"over {p.samples_in_test} sampled points"

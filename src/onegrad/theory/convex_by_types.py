@@ -63,6 +63,7 @@ class ConvexByTypes(ByTypes):
         self._move(response, pull, f, before.mean)
         spread = response.spread(self.samples, shares=self.shares, shift=self.shift)
         self.spread, self.force = spread, self.weights * f.square
+        self.bent = float(np.sum(pull * before.reach))  # share of margins where the loss bends
         self.variance = np.maximum(spread.fixed + spread.variances(self.force), SMALLEST_VARIANCE)
         self.now = self._outputs(self.shift, response.reach / self.samples)
         return self._joined(self.now), self._units(self.now)

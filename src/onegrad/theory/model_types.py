@@ -8,6 +8,7 @@ own. Where spikes are too many for a grid, components are the types.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,7 +23,7 @@ from onegrad.theory.errors_by_types import Solution, TypeErrors, solve_by_types,
 from onegrad.theory.grid_types import Types, all_types, fits_grid
 from onegrad.theory.margins import Margins, PointBlock
 from onegrad.theory.own_covariances import OwnCovariances
-from onegrad.theory.reliability import Indicators, theory_error
+from onegrad.theory.reliability import Indicators, known_failures, theory_error
 from onegrad.theory.shared_covariance import SharedCovariance
 from onegrad.theory.spike_grid import GridTooLarge
 from onegrad.theory.type_moments import component_moments, grid_labels, grid_moments, unevenness
@@ -127,9 +128,16 @@ class ModelTypes:
         """Return the errors for every m (rows) and λ (columns)."""
         solutions = [[self.solve(m, ridge, loss=loss) for ridge in ridges] for m in samples]
         points = [[_with_error(solution) for solution in row] for row in solutions]
+        self._warn(points, solutions)
         if self._averaged and (self.binary or loss != "square"):
             self._average(points, solutions, loss)
         return tabulated(points)
+
+    def _warn(self, points: list[list[dict[str, float]]], solutions: list[list[Solution]]) -> None:
+        for row, solved in zip(points, solutions, strict=True):
+            for errors, solution in zip(row, solved, strict=True):
+                for note in known_failures(solution, errors):
+                    warnings.warn(note, stacklevel=2)
 
     def _average(
         self, points: list[list[dict[str, float]]], solutions: list[list[Solution]], loss: str

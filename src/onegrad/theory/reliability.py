@@ -19,7 +19,11 @@ from onegrad.theory.ridge_by_types import RidgeByTypes
 # log error = constant + Σ slope · log indicator, then raised to cover nine in ten.
 CONSTANT = log(0.02)
 SLOPES = {"amplification": 0.5, "size": 0.5, "count": 0.0, "reach": 0.0}
-SMALLEST, LARGEST = 0.002, 1.0
+SMALLEST, LARGEST = 0.005, 1.0
+
+FEW_BENT = (1e-3, 0.1)  # shares of margins at a corner for which ŵ does not answer linearly
+SEPARABLE = 12.0  # deviation of outputs
+NEARLY_NONE, SMALL_RATE = 1e-4, 0.01
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,28 @@ class Indicators:
             count=1 / (solution.samples * float(used.min())),
             reach=float(np.sqrt(weights @ (logs - mean) ** 2)),
         )
+
+
+def known_failures(solution: RidgeByTypes | ConvexByTypes, errors: dict[str, float]) -> list[str]:
+    """Return what is known to fail in a place like this, a sentence each."""
+    notes = []
+    if isinstance(solution, ConvexByTypes):
+        loss = solution.loss
+        if not loss.smooth and FEW_BENT[0] < solution.bent < FEW_BENT[1]:
+            notes.append(
+                f"theory: few margins lie at the corner of loss={loss.name!r}, where "
+                "misclassification may be 5 to 12 % off; lower the ridge, or simulate"
+            )
+        if float(np.max(solution.now.variance)) > SEPARABLE**2:
+            notes.append(
+                "theory: outputs are very large, as near separability: training sets differ by "
+                "orders of magnitude; raise the ridge, or compare with medians"
+            )
+    if NEARLY_NONE < errors.get("train_misclassification", 1.0) < SMALL_RATE:
+        notes.append(
+            "theory: train_misclassification below 1 % may be 10 to 40 % off; take it as small"
+        )
+    return notes
 
 
 def theory_error(indicators: Indicators) -> float:
