@@ -94,6 +94,27 @@ def test_equal_totals_rescale_to_the_first_component(rng):
     assert not np.allclose(first, second)
 
 
+def test_means_of_one_number_lie_along_one_random_direction_and_leave_the_spikes_alone():
+    plain = drawn(MixtureSource())
+    source = MixtureSource(
+        components=(Component(weight=0.5, mean=1.5), Component(weight=0.5, mean=-2))
+    )
+    first, second = (c.mean for c in drawn(source).components)
+    assert np.linalg.norm(first) == pytest.approx(1.5)
+    np.testing.assert_allclose(second, -2 / 1.5 * first)
+    for with_mean, without in zip(drawn(source).components, plain.components, strict=True):
+        np.testing.assert_array_equal(with_mean.directions, without.directions)
+    assert abs(drawn(source, seed=1).components[0].mean @ first) < 1.5**2 * 0.7
+    others = MixtureSource(components=(Component(weight=0.5, mean=1.5), Component(weight=0.5)))
+    assert drawn(others).components[1].mean is None
+
+
+@pytest.mark.parametrize("mean", ["far", True, float("inf")])
+def test_a_mean_that_is_no_number_is_refused(mean):
+    with pytest.raises(InvalidInput, match="mean="):
+        Component(weight=1.0, mean=mean)
+
+
 def test_sampling_builds_no_square_matrix():
     source = MixtureSource()
     n, m = 20_000, 8
