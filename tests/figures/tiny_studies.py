@@ -20,6 +20,8 @@ AXES = {
     "scaling.strength": [0.0, 0.74],
     "data.components.0.weight": [0.0, 0.5],
     "data.components.1.weight": [1.0, 0.5],
+    "data.components.0.mean": [0.5, 1.5],
+    "data.components.1.mean": [-0.5, -1.5],
     "data.alignment": [-1.0, 0.5],
     "data.components.*.rank": [1, 2],
     "dimension": [20, 30],
