@@ -210,7 +210,7 @@ def _nowhere(name):
 
 def test_panels_without_their_data_are_left_out_with_a_note(monkeypatch):
     monkeypatch.setattr(reading, "_named", _nowhere)
-    with pytest.warns(UserWarning, match="3a, 3b, 7a, 7b, 8a, 8b, R1, R2, T4 are left out"):
+    with pytest.warns(UserWarning, match="3a, 3b, 7a, 7b, 8a, 8b, R1, R2, T4, C3 are left out"):
         names = {panel.name for panel in chosen_panels([])}
     assert "digits" in names
     assert "3a" not in names

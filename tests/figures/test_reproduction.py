@@ -113,7 +113,7 @@ def test_penalties_are_the_least_and_theory_s_best_for_every_loss(tiny, tmp_path
     table, means = drawn.table, drawn.rows.to_frame()
     least, best = (part for _, part in table.groupby("facet", sort=False))
     assert set(least["ridge"]) == {1e-4}
-    assert len(least) == len(best) == 2 * 4 * 2
+    assert len(least) == len(best) == 2 * 2 * 2
     predicted = means[(means["verb"] == "predict") & (means["metric"] == "misclassification")]
     for _, pair in best.groupby(["x", "y"]):
         trained, theory = pair.sort_values("model").to_dict("records")
@@ -122,7 +122,7 @@ def test_penalties_are_the_least_and_theory_s_best_for_every_loss(tiny, tmp_path
         here &= predicted["readout.loss"] == theory["y"]
         assert theory["value"] == predicted[here]["mean"].min()
     numbers = KINDS["penalties"].numbers(PANELS["C2"], table)
-    assert "best λ: hinge has" in " ".join(numbers)
+    assert "best λ: logistic has" in " ".join(numbers)
     (compared,) = drawn.deviations
     assert compared.points == len(table.drop_duplicates(["x", "y", "ridge"]))
 

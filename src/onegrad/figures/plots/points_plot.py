@@ -21,21 +21,18 @@ def draw_points(panel: Panel, table: pd.DataFrame) -> Figure:
     """
     models = table["model"].str.removesuffix("_theory")
     by_model = models.nunique() > 1 or panel.y is None
-    colours = models if by_model else table["y"]
+    table = table.assign(colour=models if by_model else table["y"])
     below = ["activation", *(["y"] if by_model and panel.y is not None else [])]
-    rows = [*table.groupby(below, sort=False).groups]
+    rows = [*table.groupby(below, sort=False)]
     facets = table["facet"].unique() if "facet" in table else [None]
     figure = Figure(figsize=(3.4 * len(facets) + 1.8, 2.7 * len(rows) + 0.5), layout="constrained")
     grid = figure.subplots(len(rows), len(facets), squeeze=False, sharex=True, sharey="row")
-    names = colours.unique()
-    for pictures, row in zip(grid, rows, strict=True):
-        row = row if isinstance(row, tuple) else (row,)
+    names = table["colour"].unique()
+    for pictures, (row, of_row) in zip(grid, rows, strict=True):
         for axes, facet in zip(pictures, facets, strict=True):
-            here = (table[below] == row).all(axis=1)
-            if facet is not None:
-                here &= table["facet"] == facet
+            here = of_row if facet is None else of_row[of_row["facet"] == facet]
             for name, (colour, marker) in zip(names, STYLES, strict=False):
-                _add_pair(axes, table[here & (colours == name)], colour, marker)
+                _add_pair(axes, here[here["colour"] == name], colour, marker)
             finish_axes(axes, panel)
             axes.label_outer()
             axes.set_title(_title(panel, row, facet), fontsize="small")
