@@ -5,7 +5,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from onegrad import Component, InvalidInput, MixtureSource
+from onegrad import Component, InvalidInput, MixtureSource, Problem
 from onegrad.data.counts import exact_counts
 from onegrad.data.mixture import align_directions, draw_directions
 
@@ -92,6 +92,36 @@ def test_equal_totals_rescale_to_the_first_component(rng):
     first, second = (c.strengths for c in mixture.components)
     assert second.sum() == pytest.approx(first.sum())
     assert not np.allclose(first, second)
+
+
+def test_means_of_one_number_lie_along_one_random_direction_and_leave_the_spikes_alone():
+    plain = drawn(MixtureSource())
+    source = MixtureSource(
+        components=(Component(weight=0.5, mean=1.5), Component(weight=0.5, mean=-2))
+    )
+    first, second = (c.mean for c in drawn(source).components)
+    assert np.linalg.norm(first) == pytest.approx(1.5)
+    np.testing.assert_allclose(second, -2 / 1.5 * first)
+    for with_mean, without in zip(drawn(source).components, plain.components, strict=True):
+        np.testing.assert_array_equal(with_mean.directions, without.directions)
+    assert abs(drawn(source, seed=1).components[0].mean @ first) < 1.5**2 * 0.7
+    others = MixtureSource(components=(Component(weight=0.5, mean=1.5), Component(weight=0.5)))
+    assert drawn(others).components[1].mean is None
+
+
+def test_a_mean_of_one_number_is_saved_as_it_is(tmp_path):
+    parts = [{"weight": 0.5, "mean": 1.5}, {"weight": 0.5, "mean": -1.5}]
+    problem = Problem(dimension=20, data={"components": parts})
+    problem.save(tmp_path / "problem.toml")
+    loaded = Problem.load(tmp_path / "problem.toml")
+    assert loaded == problem
+    assert [part.mean for part in loaded.data.components] == [1.5, -1.5]
+
+
+@pytest.mark.parametrize("mean", ["far", True, float("inf")])
+def test_a_mean_that_is_no_number_is_refused(mean):
+    with pytest.raises(InvalidInput, match="mean="):
+        Component(weight=1.0, mean=mean)
 
 
 def test_sampling_builds_no_square_matrix():

@@ -16,7 +16,7 @@ from onegrad.data.rows import reading
 from onegrad.data.rows.fashion_mnist import DataNotFound
 from onegrad.data.rows.reading import is_here
 from onegrad.describe.registry import snapshot
-from onegrad.figures.panel import WIDTH, Panel, Study
+from onegrad.figures.panel import SCALES, WIDTH, Panel, Study
 from onegrad.figures.panel_kinds import KINDS
 from onegrad.figures.panel_registry import (
     PANELS,
@@ -34,6 +34,7 @@ from onegrad.training.instance import draw
 IMAGES = ["3a", "3b", "7a", "7b", "8a", "8b"]
 SYNTHETIC = ["1a", "1b", "1c", "2a", "2b", "2c", "4a", "4b", "5a", "5b", "5c", "6"]
 OURS = ["degrees", "gap", "samples", "R1", "R2", "digits", "T1", "T2", "T3", "T4"]
+OURS += ["C1a", "C1b", "C2", "C3"]
 GIANT = ["G1", "G2", "G3", "G4", "G5"]
 
 
@@ -138,6 +139,17 @@ def test_spikes_are_looked_for_at_the_exponents_of_three_bands():
     assert all(setting.problem.dimension >= 2000 for setting in settings)
 
 
+def test_class_means_lie_on_both_sides_of_the_origin():
+    for name in ("two classes", "losses"):
+        for scale in SCALES:
+            for setting in STUDIES[name].sweep(scale).settings():
+                problem = setting.problem
+                first, second = (part.mean for part in problem.data.components)
+                assert first == -second
+                assert [part.weight for part in problem.data.components] == [0.5, 0.5]
+                assert problem.binary
+
+
 def test_error_bars_are_honest_unless_the_published_protocol_is_asked_for():
     studies = [STUDIES[name] for name in STUDIES]
     for study in (s for s in studies if s.needs is None or is_here(s.needs)):
@@ -198,7 +210,7 @@ def _nowhere(name):
 
 def test_panels_without_their_data_are_left_out_with_a_note(monkeypatch):
     monkeypatch.setattr(reading, "_named", _nowhere)
-    with pytest.warns(UserWarning, match="3a, 3b, 7a, 7b, 8a, 8b, R1, R2, T4 are left out"):
+    with pytest.warns(UserWarning, match="3a, 3b, 7a, 7b, 8a, 8b, R1, R2, T4, C3 are left out"):
         names = {panel.name for panel in chosen_panels([])}
     assert "digits" in names
     assert "3a" not in names

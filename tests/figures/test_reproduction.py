@@ -8,6 +8,7 @@ from tiny_studies import tables_of
 from conftest import onegrad_here
 from onegrad import InvalidInput
 from onegrad.figures.page import write_report
+from onegrad.figures.panel_kinds import KINDS
 from onegrad.figures.panel_registry import PANELS
 from onegrad.figures.reproduction import plan_reproduction, reproduce
 
@@ -92,6 +93,38 @@ def test_fits_compare_theory_with_networks_trained_once(tiny, tmp_path):
     assert "theory on 2 Gaussians per class: 5,9, tanh" in names
     rates = drawn["7b"].table
     assert sorted(set(rates["x"].round(9))) == [0.0, 0.5]  # log η/log n
+
+
+def test_every_picture_beside_another_is_compared_by_the_panel_s_metric(tiny, tmp_path):
+    drawn = tables_of(["C1a", "C1b"], tmp_path)
+    for name, metric in (("C1a", "misclassification"), ("C1b", "test_loss")):
+        assert set(drawn[name].table["metric"]) == {metric}
+        names = [deviation.name for deviation in drawn[name].deviations]
+        models = ("network", "hermite", "linear")
+        assert names[1:] == [f"theory against simulation, {model}" for model in models]
+        assert {deviation.points for deviation in drawn[name].deviations} == {8}
+    gaps = drawn["C1b"].rows.theory_gaps("test_loss")
+    own = gaps[gaps["model"] == "linear"]["gap"].abs()
+    assert drawn["C1b"].deviations[-1].mean == pytest.approx(own.mean())
+
+
+def test_penalties_are_the_least_and_theory_s_best_for_every_loss(tiny, tmp_path):
+    drawn = tables_of(["C2"], tmp_path)["C2"]
+    table, means = drawn.table, drawn.rows.to_frame()
+    least, best = (part for _, part in table.groupby("facet", sort=False))
+    assert set(least["ridge"]) == {1e-4}
+    assert len(least) == len(best) == 2 * 2 * 2
+    predicted = means[(means["verb"] == "predict") & (means["metric"] == "misclassification")]
+    for _, pair in best.groupby(["x", "y"]):
+        trained, theory = pair.sort_values("model").to_dict("records")
+        assert trained["ridge"] == theory["ridge"]
+        here = predicted["data.components.0.mean"] == theory["x"]
+        here &= predicted["readout.loss"] == theory["y"]
+        assert theory["value"] == predicted[here]["mean"].min()
+    numbers = KINDS["penalties"].numbers(PANELS["C2"], table)
+    assert "best λ: logistic has" in " ".join(numbers)
+    (compared,) = drawn.deviations
+    assert compared.points == len(table.drop_duplicates(["x", "y", "ridge"]))
 
 
 def test_bad_input_is_refused(tmp_path):

@@ -13,6 +13,7 @@ from onegrad.figures.panel_kinds import KINDS
 from onegrad.figures.panel_registry import STUDIES
 from onegrad.figures.plots import saving
 from onegrad.figures.reproduction import panel_rows, plan_reproduction
+from onegrad.verbs import points
 
 AXES = {
     "network.width_ratio": [0.5, 1.0],
@@ -20,11 +21,14 @@ AXES = {
     "scaling.strength": [0.0, 0.74],
     "data.components.0.weight": [0.0, 0.5],
     "data.components.1.weight": [1.0, 0.5],
+    "data.components.0.mean": [0.5, 1.5],
+    "data.components.1.mean": [-0.5, -1.5],
     "data.alignment": [-1.0, 0.5],
     "data.components.*.rank": [1, 2],
     "dimension": [20, 30],
     "readout.samples": [20, 30],
     "readout.ridge": [1e-4, 1e-2],
+    "readout.loss": ["square", "logistic"],
     "data.fit.components_per_class": [1, 2],
     "scaling.learning_rate": [1.0, 28.0],
     "scaling.change_exponent": [0.0, 0.36],
@@ -42,11 +46,12 @@ SIZES = {
 
 @contextmanager
 def tiny_studies():
-    """Put small studies in place of all, and small pictures."""
+    """Put small studies in place of all, small pictures, and few points for theory to average."""
     with pytest.MonkeyPatch.context() as patch:
         entries = {name: Entry(name, tiny_study(STUDIES[name])) for name in STUDIES}
         patch.setattr(STUDIES, "entries", entries)
         patch.setattr(saving, "DPI", 40)
+        patch.setattr(points, "ROUND_POINTS", 40)
         yield
 
 

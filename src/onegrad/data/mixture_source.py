@@ -45,6 +45,15 @@ def _strengths(value: Any) -> Literal["uniform"] | float | tuple[float, ...]:
     return numbers[0] if np.ndim(value) == 0 else tuple(numbers)
 
 
+def _mean(value: Any) -> float | Array:
+    """Return a finite number, or an Array."""
+    if isinstance(value, str | bool):
+        raise ValueError("must be a number or an array of n numbers; correct it")
+    array = Array.of(value)
+    return array if array.values.ndim else float(array.values)
+
+
+Mean = Annotated[float | Array, PlainValidator(_mean, json_schema_input_type=Real | list[float])]
 Directions = Annotated[
     Literal["random"] | Array,
     PlainValidator(
@@ -62,12 +71,18 @@ Strengths = Annotated[
 class Component(Value):
     """One component: weight ρ, mean μ, level s², spikes (rank, directions, strengths), label.
 
+    A mean is n numbers, or one number a for a·u, with the unit vector u random and the same for
+    all components: 1.5 and −1.5 are two classes at a distance of 3.
     Strengths are multiples of the spread θ: a number or one per spike, or "uniform" for U(0, 1)
     drawn anew with the mixture.
     """
 
     weight: Unit = Field(default=1.0, description="Weight ρ; weights sum to 1.")
-    mean: Array | None = Field(default=None, description="Mean μ, n numbers; zero when left out.")
+    mean: Mean | None = Field(
+        default=None,
+        description="Mean μ, n numbers, or its length along one random direction of all "
+        "components; zero when left out.",
+    )
     level: Positive = Field(default=1.0, description="Isotropic level s².")
     rank: CountOrZero = Field(
         default=1, description="Spikes; follows from given directions or a list of strengths."
@@ -201,7 +216,7 @@ class MixtureSource(Source):
         """Raise ValueError where a component does not fit into this dimension."""
         for index, c in enumerate(self.components):
             where = f"data.components.{index}"
-            if c.mean is not None and c.mean.shape != (dimension,):
+            if isinstance(c.mean, Array) and c.mean.shape != (dimension,):
                 raise ValueError(
                     f"{where}.mean: has shape {c.mean.shape}, must have length dimension="
                     f"{dimension}; change one of them"
@@ -221,7 +236,8 @@ class MixtureSource(Source):
     def draw(self, dimension: int, spread: float, rng: np.random.Generator) -> Mixture:
         """Return a concrete mixture: directions and strengths drawn, spread θ applied."""
         drawn: list[Gaussian] = []
-        for c in self.components:
+        means = self._means(dimension, rng)
+        for c, mean in zip(self.components, means, strict=True):
             strengths = c.draw_strengths(spread, rng)
             if isinstance(c.directions, Array):
                 directions: Floats = c.directions.values
@@ -231,6 +247,19 @@ class MixtureSource(Source):
                 directions = draw_directions(dimension, c.rank, rng)
             if drawn and self.equal_totals and strengths.sum() > 0:
                 strengths = strengths * (drawn[0].strengths.sum() / strengths.sum())
-            mean = None if c.mean is None else c.mean.values
             drawn.append(Gaussian(c.weight, mean, c.level, directions, strengths, c.label))
         return Mixture(tuple(drawn), self.counts)
+
+    def _means(self, dimension: int, rng: np.random.Generator) -> list[Floats | None]:
+        """Return every component's mean; a number is the length along one random direction."""
+        direction: Floats = np.zeros(dimension)
+        if any(isinstance(c.mean, float) for c in self.components):
+            # From a child, so that spikes are the same with and without means.
+            direction = draw_directions(dimension, 1, rng.spawn(1)[0])[:, 0]
+        means: list[Floats | None] = []
+        for c in self.components:
+            if isinstance(c.mean, Array):
+                means.append(c.mean.values)
+            else:
+                means.append(None if c.mean is None else c.mean * direction)
+        return means

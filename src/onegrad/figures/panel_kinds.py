@@ -24,6 +24,7 @@ from onegrad.figures.tables.deviations import Deviation, curve_deviations
 from onegrad.figures.tables.fit_table import fit_deviations, fit_table
 from onegrad.figures.tables.gap_table import degree_table, gap_table
 from onegrad.figures.tables.map_table import linear_map_table, map_table
+from onegrad.figures.tables.penalty_table import penalty_numbers, penalty_table
 from onegrad.figures.tables.plane_table import plane_numbers, plane_table
 from onegrad.figures.tables.spike_table import spike_numbers, spike_table
 from onegrad.figures.tables.timelapse_table import timelapse_numbers, timelapse_table
@@ -73,6 +74,10 @@ def _drawn_by(module: str, function: str) -> Callable[[Panel, pd.DataFrame], Fig
 
 BUILT_IN: dict[str, PanelKind] = {
     "curves": PanelKind(curve_table, _drawn_by("curve_plot", "draw_curves"), curve_deviations),
+    "points": PanelKind(curve_table, _drawn_by("points_plot", "draw_points"), curve_deviations),
+    "penalties": PanelKind(
+        penalty_table, _drawn_by("points_plot", "draw_points"), curve_deviations, penalty_numbers
+    ),
     "two_ways": PanelKind(
         curve_table, _drawn_by("two_ways_plot", "draw_two_ways"), curve_deviations
     ),

@@ -11,9 +11,9 @@ from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.registry import Registry
 from onegrad.figures.panel import Panel, Study
 from onegrad.figures.panel_kinds import KINDS
-from onegrad.figures.panels import giant, images, paper, several_steps
+from onegrad.figures.panels import classification, giant, images, paper, several_steps
 
-_HOMES = (paper, images, giant, several_steps)
+_HOMES = (paper, images, giant, several_steps, classification)
 PANELS: Registry[Panel] = Registry(
     "panels", {panel.name: panel for home in _HOMES for panel in home.PANELS}
 )

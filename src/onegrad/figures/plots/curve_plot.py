@@ -43,7 +43,7 @@ def add_curves(axes: Axes, panel: Panel, table: pd.DataFrame) -> list[Line2D]:
             axes.plot(theirs["x"], theirs["published"], "x", color=PUBLISHED, ms=5, zorder=3)
         handles.append(Line2D([], [], color=colour, marker=marker, ls="none", label=label))
     handles += [
-        Line2D([], [], color="#777777", label=_model_name(model), **_look(model))
+        Line2D([], [], color="#777777", label=model_name(model), **_look(model))
         for model in table["model"].unique()
     ]
     if table["published"].notna().any():
@@ -86,7 +86,8 @@ def _value_label(name: str, value: float | str) -> str:
     return f"{name} {value:g}"
 
 
-def _model_name(model: str) -> str:
+def model_name(model: str) -> str:
+    """Return what a model is called in a legend."""
     plain = model.removesuffix("_theory")
     name = {"hermite": "Hermite model"}.get(plain, plain)
     return f"{name}, theory" if model.endswith("_theory") else name

@@ -25,8 +25,13 @@ def source_metric(panel: Panel) -> tuple[str, float]:
 
 def curve_table(panel: Panel, results: Results) -> pd.DataFrame:
     """Return the panel's metric for every model, simulated and predicted."""
+    return panel_table(panel, results, metric_lines(panel, results))
+
+
+def metric_lines(panel: Panel, results: Results) -> pd.DataFrame:
+    """Return the means of the panel's metric as value and stderr, beside the sweep's axes."""
     metric, factor = source_metric(panel)
     means = results.to_frame()
     lines = means[means["metric"] == metric].copy()
     lines["value"], lines["stderr"] = factor * lines["mean"], factor * lines["stderr"]
-    return panel_table(panel, results, lines)
+    return lines

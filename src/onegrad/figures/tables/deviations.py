@@ -46,7 +46,7 @@ def curve_deviations(panel: Panel, table: pd.DataFrame, results: Results) -> lis
         lines = _placed(panel, table, results, trained)
         deviations.append(deviation("Hermite model against network", lines, panel))
     theory = results.theory_gaps(metric)
-    for model in ("network", "hermite"):
+    for model in table["model"].unique():
         gaps = theory[theory["model"] == model]
         if not gaps.empty:
             lines = _placed(panel, table, results, gaps)
@@ -65,8 +65,9 @@ def _placed(
 ) -> pd.DataFrame:
     """Return gaps with the panel's own columns, and the simulated network's value beside them."""
     paths = {"x": panel.x.path, "activation": ACTIVATION}
-    if panel.y is not None:
-        paths["y"] = panel.y.path
+    paths |= {name: axis.path for name, axis in (("y", panel.y), ("facet", panel.facet)) if axis}
+    if "ridge" in table:  # one of several penalties per point
+        paths["ridge"] = "ridge"
     places = {name: gaps[path] for name, path in paths.items() if path in gaps}
     dimension = results.contents.settings[0]["fields"]["dimension"]
     places["x"] = shown_x(panel, places["x"], dimension)
