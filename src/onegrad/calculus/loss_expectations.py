@@ -67,7 +67,7 @@ def gaussian_losses(
     """Return what u ~ N(mean, variance) and prox(u) lose against y, for arrays that broadcast.
 
     prox rises with u, so that prox(u) < 0 where u < γℓ'(y, 0): misclassification is
-    N(∓(a − γℓ'(y, 0))/√v) for labels of either sign.
+    N(∓(a − γℓ'(y, 0))/√v) for labels of either sign. With γ = 0 both are the same, and half the work.
     """
     shape, types = _types(y, mean, variance, gamma)
     label, a, v, g = types
@@ -78,6 +78,9 @@ def gaussian_losses(
     for part, (y_, a_, v_, g_) in _blocks(loss, types):
         u, weights = output_rule(loss, y_, a_, variance=v_, gamma=np.zeros_like(g_))
         sums[0, part] = np.sum(weights * loss.value(y_[:, None], u), axis=-1)
+        if not np.any(g_):
+            sums[1, part], sums[2, part] = sums[0, part], (y_ - a_) ** 2 + v_
+            continue
         u, weights = output_rule(loss, y_, a_, variance=v_, gamma=g_)
         x = loss.prox(y_[:, None], u, g_[:, None])
         sums[1, part] = np.sum(weights * loss.value(y_[:, None], x), axis=-1)

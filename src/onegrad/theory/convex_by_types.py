@@ -97,7 +97,8 @@ class ConvexByTypes(ByTypes):
     def errors(self) -> dict[str, float]:
         """Return losses, squared errors, rates where labels are signs, ‖ŵ‖² and objective."""
         labels = self.labels
-        test = losses(labels, self.loss, self._outputs(self.no_shift, self.now.reach))
+        fresh = self._outputs(self.no_shift, np.zeros_like(self.now.reach))  # moves no weights
+        test = losses(labels, self.loss, fresh)
         train = losses(labels, self.loss, self.now)
         norm = float(self.mean @ self.mean) + self.spread.trace(self.force)
         train_loss = float(self.weights @ train.train_loss)

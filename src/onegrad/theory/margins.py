@@ -103,8 +103,9 @@ def _sums(
         noise=own.noise,
     )
     laws = []
-    reach = np.full(len(block.expected), solution.reach[block.place])
-    for shift in (np.zeros(solution.algebra.size), solution.shift[block.place]):
+    trained = np.full(len(block.expected), solution.reach[block.place])
+    moved = solution.shift[block.place]
+    for shift, reach in ((np.zeros_like(moved), np.zeros_like(trained)), (moved, trained)):
         weights = solution.mean + shift
         variance = spread + noise * (float(weights @ weights) + trace)
         variance = np.maximum(variance, 1e-300)

@@ -222,7 +222,8 @@ def _binary_losses(labels: TypeLabels, loss: NamedLoss, outputs: Outputs) -> Gau
     turning, posterior = _turning(labels, outputs), _Posterior(labels, outputs)
     for y in (1.0, -1.0):
         target = np.full(len(labels.weights), y)
-        for row, gamma in enumerate((np.zeros_like(outputs.reach), outputs.reach)):
+        laws = (np.zeros_like(outputs.reach), outputs.reach)
+        for row, gamma in enumerate(laws if np.any(outputs.reach) else laws[:1]):
             u, weights = output_rule(
                 loss,
                 target,
