@@ -67,7 +67,7 @@ def gaussian_losses(
     """Return what u ~ N(mean, variance) and prox(u) lose against y, for arrays that broadcast.
 
     prox rises with u, so that prox(u) < 0 where u < γℓ'(y, 0): misclassification is
-    N(∓(a − γℓ'(y, 0))/√v) for labels of either sign. With γ = 0 both are the same, and half the work.
+    N(∓(a − γℓ'(y, 0))/√v) for labels of either sign. With γ = 0 both are the same.
     """
     shape, types = _types(y, mean, variance, gamma)
     label, a, v, g = types
