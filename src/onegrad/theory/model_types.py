@@ -15,9 +15,10 @@ from functools import cached_property
 from onegrad.data.mixture import Mixture
 from onegrad.data.teacher import Teacher
 from onegrad.describe.arrays import Floats
-from onegrad.describe.exceptions import NotConverged
+from onegrad.describe.exceptions import InvalidInput, NotConverged
 from onegrad.models.feature_map import FeatureMap
 from onegrad.theory.by_types import TypeAlgebra
+from onegrad.theory.classes_by_types import ClassesByTypes
 from onegrad.theory.errors_by_types import Solution, TypeErrors, solve_by_types, tabulated
 from onegrad.theory.grid_types import Types, all_types, fits_grid
 from onegrad.theory.margins import Margins, PointBlock
@@ -123,13 +124,37 @@ class ModelTypes:
         """Whether errors are averaged over points."""
         return not self.on_grid and self.rounds is not None
 
-    def errors(self, *, samples: Sequence[int], ridges: Sequence[float], loss: str) -> TypeErrors:
-        """Return the errors for every m (rows) and λ (columns)."""
+    def errors(
+        self,
+        *,
+        samples: Sequence[int],
+        ridges: Sequence[float],
+        loss: str,
+        classes: Sequence[float] = (),
+    ) -> TypeErrors:
+        """Return the errors for every m (rows) and λ (columns); with one output per class if any.
+
+        `classes` are the labels that name them.
+        """
+        if classes:
+            rows = [[self._class_errors(m, ridge, classes) for ridge in ridges] for m in samples]
+            return tabulated(rows)
         solutions = [[self.solve(m, ridge, loss=loss) for ridge in ridges] for m in samples]
         points = [[_with_error(solution) for solution in row] for row in solutions]
         if self._averaged and (self.binary or loss != "square"):
             self._average(points, solutions, loss)
         return tabulated(points)
+
+    def _class_errors(
+        self, samples: int, ridge: float, classes: Sequence[float]
+    ) -> dict[str, float]:
+        if not self.on_grid:
+            raise InvalidInput(
+                "readout.outputs='classes': theory knows few spikes, given which outputs are "
+                "Gaussian; lower the rank, or simulate it"
+            )
+        algebra, _ = self._first
+        return ClassesByTypes(algebra, samples, ridge, classes=classes).errors()
 
     def _average(
         self, points: list[list[dict[str, float]]], solutions: list[list[Solution]], loss: str
