@@ -4,7 +4,16 @@ import numpy as np
 import pytest
 
 from conftest import small
-from onegrad import InvalidInput, Problem, Sweep, predict, predict_curve, run_sweep, simulate
+from onegrad import (
+    EmpiricalData,
+    InvalidInput,
+    Problem,
+    Sweep,
+    predict,
+    predict_curve,
+    run_sweep,
+    simulate,
+)
 
 N, TRIALS = 100, 12
 MODELS = ["network", "hermite"]
@@ -41,6 +50,15 @@ def two(**changes):
     return small(**how).replace(**changes)
 
 
+def agree(predicted, simulated, near=0.05):
+    """Assert that paired means differ by no more than this share and four standard errors."""
+    for name, theirs in simulated.items():
+        apart = (predicted[name] - theirs)[..., 0]
+        error = 4 * apart.std(axis=0, ddof=1) / np.sqrt(TRIALS)
+        scale = theirs.mean(axis=0)[:, 0]
+        assert np.all(np.abs(apart.mean(axis=0)) < near * scale + error), name
+
+
 @pytest.mark.parametrize(
     "changes",
     [{}, {"data__counts": "sampled"}, {"teacher__noise": 0.5, "readout__ridge": 1e-3}],
@@ -51,11 +69,7 @@ def test_three_classes_are_those_of_simulation(changes):
     simulated = simulate(problem, MODELS, trials=TRIALS).metrics
     predicted = predict(problem, MODELS, draws=TRIALS).metrics
     assert set(predicted) == {*simulated, "theory_error"}
-    for name, theirs in simulated.items():
-        apart = (predicted[name] - theirs)[..., 0]
-        error = 4 * apart.std(axis=0, ddof=1) / np.sqrt(TRIALS)
-        scale = theirs.mean(axis=0)[:, 0]
-        assert np.all(np.abs(apart.mean(axis=0)) < 0.05 * scale + error), name
+    agree(predicted, simulated)
     # The control: means a fifth shorter would be seen.
     other = predict(three(size=2.0, **changes), "network", draws=TRIALS).metrics
     apart = (other["misclassification"] - simulated["misclassification"])[:, 0, 0]
@@ -69,6 +83,43 @@ def test_two_classes_are_one_output_and_its_negative(method):
     both = predict(two(readout__outputs="classes"), MODELS, method=method, draws=2).metrics
     for name, values in one.items():
         assert both[name] == pytest.approx(values, rel=1e-6), name
+
+
+def many_spikes(problem, rank):
+    """Return the problem with so many spikes in every component: components are the types."""
+    parts = [{**part.model_dump(), "rank": rank} for part in problem.data.components]
+    return problem.replace(data={"components": parts})
+
+
+def test_many_spikes_are_averaged_over_points():
+    problem = many_spikes(three(), 8)
+    simulated = simulate(problem, MODELS, trials=TRIALS).metrics
+    predicted = predict(problem, MODELS, draws=TRIALS).metrics
+    agree(predicted, simulated)
+    one = predict(many_spikes(two(), 8), MODELS, draws=1).metrics
+    both = predict(many_spikes(two(readout__outputs="classes"), 8), MODELS, draws=1).metrics
+    for name, values in one.items():
+        assert both[name] == pytest.approx(values, rel=1e-6), name
+
+
+def test_rows_of_three_classes_are_predicted():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 300)
+    x = rng.standard_normal((900, 20)) + 2 * np.eye(20)[y]
+    problem = Problem(
+        data=EmpiricalData(
+            x, y, classes="0,1,2", targets=[0, 1, 2], centring="none", noise=0.1, fit_share=0.5
+        ),
+        readout={"samples": 90, "ridge": 1e-2, "outputs": "classes"},
+        training={"samples": 60},
+        network={"width": 40},
+        test_samples=240,
+    )
+    agree(
+        predict(problem, "network", draws=TRIALS).metrics,
+        simulate(problem, "network", trials=TRIALS).metrics,
+        near=0.1,  # of a mixture fitted to 150 rows of each class
+    )
 
 
 def test_a_covariance_for_each_type_tells_three_classes_too():

@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from onegrad.calculus.largest_gaussian import not_largest
 from onegrad.describe.arrays import Floats
 from onegrad.theory.by_types import OutputLaw, TypeAlgebra
-from onegrad.theory.reliability import Indicators, theory_error
 from onegrad.theory.ridge_by_types import RidgeByTypes
 from onegrad.theory.type_labels import TypeLabels
 
@@ -40,6 +39,7 @@ class ClassesByTypes:
         self.own: NDArray[np.intp] = np.argmin(apart, axis=1)
         self.targets = np.where(np.arange(len(classes)) == self.own[:, None], 1.0, -1.0)
         start = RidgeByTypes(algebra, samples, ridge)
+        self.ridge = ridge
         self.outputs = [
             start.relabelled(
                 TypeLabels(labels.weights, labels.components, column, np.zeros_like(column))
@@ -52,28 +52,31 @@ class ClassesByTypes:
         }
 
     def errors(self) -> dict[str, float]:
-        """Return means over outputs, the rates, and how far the worst output may be off."""
+        """Return means over outputs, and the rates."""
         first = self.outputs[0]
         each = [output.errors() for output in self.outputs]
         test = not_largest(*self._joint(lambda solution: solution.test), self.own)
-        means, covariances = self._joint(lambda solution: solution.training)
+        means, spread = self._joint(lambda solution: solution.training)
         means = means + first.reach[:, None] * self.targets
-        train = not_largest(means, covariances, self.own)
+        train = not_largest(means, spread, self.own)
         return {
             **{name: float(np.mean([part[name] for part in each])) for name in each[0]},
             "misclassification": float(first.labels.weights @ test),
             "train_misclassification": float(first.weights @ train),
-            "theory_error": max(theory_error(Indicators.of(output)) for output in self.outputs),
         }
 
     def _joint(self, law: Callable[[RidgeByTypes], OutputLaw]) -> tuple[Floats, Floats]:
         """Return means (T × K) and covariances (T × K × K) of the outputs by one of their laws."""
-        variances = [law(output).variance + output.variance for output in self.outputs]
-        covariances = np.empty((len(self.own), len(variances), len(variances)))
-        for j, variance in enumerate(variances):
-            covariances[:, j, j] = variance
+        means = np.stack([law(output).mean for output in self.outputs], axis=1)
+        return means, self.covariances(lambda solution: law(solution).variance + solution.variance)
+
+    def covariances(self, variance: Callable[[RidgeByTypes], Floats]) -> Floats:
+        """Return covariances by polarisation of the variances of outputs and sums of two."""
+        own = [variance(output) for output in self.outputs]
+        out = np.empty((len(own[0]), len(own), len(own)))
+        for j, value in enumerate(own):
+            out[:, j, j] = value
         for (j, other), both in self.sums.items():
-            whole = law(both).variance + both.variance
-            covariances[:, j, other] = (whole - variances[j] - variances[other]) / 2
-            covariances[:, other, j] = covariances[:, j, other]
-        return np.stack([law(output).mean for output in self.outputs], axis=1), covariances
+            out[:, j, other] = (variance(both) - own[j] - own[other]) / 2
+            out[:, other, j] = out[:, j, other]
+        return out

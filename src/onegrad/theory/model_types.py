@@ -15,7 +15,7 @@ from functools import cached_property
 from onegrad.data.mixture import Mixture
 from onegrad.data.teacher import Teacher
 from onegrad.describe.arrays import Floats
-from onegrad.describe.exceptions import InvalidInput, NotConverged
+from onegrad.describe.exceptions import NotConverged
 from onegrad.models.feature_map import FeatureMap
 from onegrad.theory.by_types import TypeAlgebra
 from onegrad.theory.classes_by_types import ClassesByTypes
@@ -136,28 +136,29 @@ class ModelTypes:
 
         `classes` are the labels that name them.
         """
-        if classes:
-            rows = [[self._class_errors(m, ridge, classes) for ridge in ridges] for m in samples]
-            return tabulated(rows)
-        solutions = [[self.solve(m, ridge, loss=loss) for ridge in ridges] for m in samples]
+        solutions: list[list[Solution | ClassesByTypes]] = [
+            [
+                self.solve_classes(m, ridge, classes)
+                if classes
+                else self.solve(m, ridge, loss=loss)
+                for ridge in ridges
+            ]
+            for m in samples
+        ]
         points = [[_with_error(solution) for solution in row] for row in solutions]
-        if self._averaged and (self.binary or loss != "square"):
+        if self._averaged and (classes or self.binary or loss != "square"):
             self._average(points, solutions, loss)
         return tabulated(points)
 
-    def _class_errors(
-        self, samples: int, ridge: float, classes: Sequence[float]
-    ) -> dict[str, float]:
-        if not self.on_grid:
-            raise InvalidInput(
-                "readout.outputs='classes': theory knows few spikes, given which outputs are "
-                "Gaussian; lower the rank, or simulate it"
-            )
-        algebra, _ = self._first
-        return ClassesByTypes(algebra, samples, ridge, classes=classes).errors()
+    def solve_classes(self, samples: int, ridge: float, classes: Sequence[float]) -> ClassesByTypes:
+        """Return the solution for one output per class, by the square loss."""
+        return ClassesByTypes(self._first[0], samples, ridge, classes=classes)
 
     def _average(
-        self, points: list[list[dict[str, float]]], solutions: list[list[Solution]], loss: str
+        self,
+        points: list[list[dict[str, float]]],
+        solutions: list[list[Solution | ClassesByTypes]],
+        loss: str,
     ) -> None:
         """Replace what is averaged over points."""
         algebra, _ = self._first
@@ -180,5 +181,7 @@ def _work(types: list[Types]) -> float:
     return float(sum(own.rest.size * own.rest.shape[1] for own in types))
 
 
-def _with_error(solution: Solution) -> dict[str, float]:
-    return {**solution.errors(), "theory_error": theory_error(Indicators.of(solution))}
+def _with_error(solution: Solution | ClassesByTypes) -> dict[str, float]:
+    parts = solution.outputs if isinstance(solution, ClassesByTypes) else [solution]
+    error = max(theory_error(Indicators.of(part)) for part in parts)
+    return {**solution.errors(), "theory_error": error}
