@@ -13,6 +13,7 @@ from onegrad import (
     predict_curve,
     run_sweep,
     simulate,
+    tune,
 )
 
 N, TRIALS = 100, 12
@@ -158,6 +159,14 @@ def test_curves_and_sweeps_have_the_points_that_predict_has(tmp_path):
     rates = frame[(frame["metric"] == "misclassification") & (frame["ridge"] == 1e-2)]
     assert set(rates["readout.outputs"]) == {"one", "classes"}
     assert rates["mean"].to_numpy() == pytest.approx(alone[0, 0, 0], rel=1e-6)
+
+
+def test_settings_are_chosen_by_the_rate_of_classes():
+    tuned = tune(two(readout__outputs="classes"), "ridge", metric="misclassification", draws=1)
+    rate = predict(tuned.problem, "network", draws=1).metrics["misclassification"]
+    assert tuned.best == pytest.approx(rate[0, 0, 0], rel=1e-6)
+    worse = predict(two(readout__outputs="classes"), "network", draws=1).metrics
+    assert worse["misclassification"][0, 0, 0] > 1.01 * tuned.best
 
 
 @pytest.mark.parametrize(
