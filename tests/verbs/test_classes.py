@@ -11,7 +11,6 @@ from onegrad import (
     MixtureSource,
     Problem,
     Sweep,
-    predict,
     run_sweep,
     simulate,
 )
@@ -185,5 +184,3 @@ def test_refusals_are_one_line():
         three(training__subtract="mean")
     with pytest.raises(InvalidInput, match=r"readout.outputs='two': must be"):
         three(readout__outputs="two")
-    with pytest.raises(InvalidInput, match="theory knows one output; simulate it"):
-        predict(three())

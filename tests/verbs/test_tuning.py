@@ -109,7 +109,7 @@ def test_penalties_without_a_fixed_point_are_passed_over(monkeypatch):
     ("changes", "how", "said"),
     [
         ({}, {"metric": "objective"}, "must be one of test_mse, "),
-        ({}, {"metric": "misclassification", "method": "types"}, "needs labels of"),
+        ({}, {"metric": "misclassification", "method": "types"}, "needs one output per class"),
         ({"teacher": {"kind": "labels"}}, {"metric": "misclassification"}, "use method='types'"),
         ({}, {"metric": "test_loss", "method": "types"}, "has the test MSE alone"),
         ({}, {"method": "magic"}, "method='magic'"),

@@ -15,6 +15,8 @@ import numpy as np
 from onegrad.calculus.losses import NamedLoss, get_loss
 from onegrad.describe.arrays import Floats
 from onegrad.models.feature_map import FeatureMap, Points
+from onegrad.theory.class_margins import class_rates
+from onegrad.theory.classes_by_types import ClassesByTypes
 from onegrad.theory.convex_by_types import ConvexByTypes
 from onegrad.theory.ridge_by_types import RidgeByTypes
 from onegrad.theory.shared_covariance import SharedCovariance, SharedSpread
@@ -46,7 +48,7 @@ class Margins:
         algebra: SharedCovariance,
         feature_map: FeatureMap,
         first_layer: Floats,
-        solutions: Sequence[RidgeByTypes | ConvexByTypes],
+        solutions: Sequence[RidgeByTypes | ConvexByTypes | ClassesByTypes],
     ) -> None:
         self.algebra, self.feature_map = algebra, feature_map
         self.first_layer, self.solutions = first_layer, solutions
@@ -83,13 +85,15 @@ class Margins:
 
 
 def _sums(
-    solution: RidgeByTypes | ConvexByTypes,
+    solution: RidgeByTypes | ConvexByTypes | ClassesByTypes,
     block: PointBlock,
     features: Floats,
     noise: float,
     loss: NamedLoss,
 ) -> dict[str, float]:
     """Return the sums over one block's points; `noise` is the variance of a unit weight's."""
+    if isinstance(solution, ClassesByTypes):
+        return class_rates(solution, block.place, features, noise)
     assert isinstance(solution.spread, SharedSpread)
     spread = solution.spread.forms(features, solution.force)
     trace = solution.spread.trace(solution.force)

@@ -19,6 +19,7 @@ from onegrad.describe.arrays import Floats
 from onegrad.describe.exceptions import NotConverged
 from onegrad.models.feature_map import FeatureMap
 from onegrad.theory.by_types import TypeAlgebra
+from onegrad.theory.classes_by_types import ClassesByTypes
 from onegrad.theory.errors_by_types import Solution, TypeErrors, solve_by_types, tabulated
 from onegrad.theory.grid_types import Types, all_types, fits_grid
 from onegrad.theory.margins import Margins, PointBlock
@@ -124,23 +125,42 @@ class ModelTypes:
         """Whether errors are averaged over points."""
         return not self.on_grid and self.rounds is not None
 
-    def errors(self, *, samples: Sequence[int], ridges: Sequence[float], loss: str) -> TypeErrors:
-        """Return the errors for every m (rows) and λ (columns)."""
-        solutions = [[self.solve(m, ridge, loss=loss) for ridge in ridges] for m in samples]
+    def errors(
+        self,
+        *,
+        samples: Sequence[int],
+        ridges: Sequence[float],
+        loss: str,
+        classes: Sequence[float] = (),
+    ) -> TypeErrors:
+        """Return the errors for every m (rows) and λ (columns); with one output per class if any.
+
+        `classes` are the labels that name them.
+        """
+        solutions: list[list[Solution | ClassesByTypes]] = [
+            [
+                self.solve_classes(m, ridge, classes)
+                if classes
+                else self.solve(m, ridge, loss=loss)
+                for ridge in ridges
+            ]
+            for m in samples
+        ]
         points = [[_with_error(solution) for solution in row] for row in solutions]
-        self._warn(points, solutions)
-        if self._averaged and (self.binary or loss != "square"):
+        _warn(points, solutions)
+        if self._averaged and (classes or self.binary or loss != "square"):
             self._average(points, solutions, loss)
         return tabulated(points)
 
-    def _warn(self, points: list[list[dict[str, float]]], solutions: list[list[Solution]]) -> None:
-        for row, solved in zip(points, solutions, strict=True):
-            for errors, solution in zip(row, solved, strict=True):
-                for note in known_failures(solution, errors):
-                    warnings.warn(note, stacklevel=2)
+    def solve_classes(self, samples: int, ridge: float, classes: Sequence[float]) -> ClassesByTypes:
+        """Return the solution for one output per class, by the square loss."""
+        return ClassesByTypes(self._first[0], samples, ridge, classes=classes)
 
     def _average(
-        self, points: list[list[dict[str, float]]], solutions: list[list[Solution]], loss: str
+        self,
+        points: list[list[dict[str, float]]],
+        solutions: list[list[Solution | ClassesByTypes]],
+        loss: str,
     ) -> None:
         """Replace what is averaged over points."""
         algebra, _ = self._first
@@ -158,10 +178,22 @@ class ModelTypes:
                 point["objective"] = average["train_loss"] + 0.5 * solution.ridge * norm
 
 
+def _warn(
+    points: list[list[dict[str, float]]], solutions: list[list[Solution | ClassesByTypes]]
+) -> None:
+    for row, solved in zip(points, solutions, strict=True):
+        for errors, solution in zip(row, solved, strict=True):
+            if not isinstance(solution, ClassesByTypes):
+                for note in known_failures(solution, errors):
+                    warnings.warn(note, stacklevel=3)
+
+
 def _work(types: list[Types]) -> float:
     """Return types × k²."""
     return float(sum(own.rest.size * own.rest.shape[1] for own in types))
 
 
-def _with_error(solution: Solution) -> dict[str, float]:
-    return {**solution.errors(), "theory_error": theory_error(Indicators.of(solution))}
+def _with_error(solution: Solution | ClassesByTypes) -> dict[str, float]:
+    parts = solution.outputs if isinstance(solution, ClassesByTypes) else [solution]
+    error = max(theory_error(Indicators.of(part)) for part in parts)
+    return {**solution.errors(), "theory_error": error}

@@ -15,6 +15,9 @@ The terms of e_c and d_c are those of exact component counts.
 
 from __future__ import annotations
 
+from copy import copy
+from dataclasses import replace
+
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, gmres
 
@@ -30,7 +33,7 @@ from onegrad.theory.by_types import (
     TypeAlgebra,
     require_converged,
 )
-from onegrad.theory.type_labels import Outputs, correlation, misclassified
+from onegrad.theory.type_labels import Outputs, TypeLabels, correlation, misclassified
 
 START_REACH = 10.0
 
@@ -44,7 +47,26 @@ class RidgeByTypes(ByTypes):
         self.pull = self.weights * self.shrink
         self.response = algebra.respond(self.pull, ridge)
         self.mean, self.shift = self._means()
-        self.spread = self.response.spread(samples, shares=self.shares, shift=self.shift)
+        self._set_variances()
+
+    def relabelled(self, labels: TypeLabels) -> RidgeByTypes:
+        """Return the solution for labels that their types fix: reaches do not depend on them."""
+        other = copy(self)
+        other.labels = labels
+        other.mean, other.shift = other._means()
+        other._set_variances()
+        return other
+
+    def plus(self, other: RidgeByTypes) -> RidgeByTypes:
+        """Return the solution for the sum of two such labels, whose weights add up."""
+        both = copy(self)
+        both.labels = replace(self.labels, means=self.labels.means + other.labels.means)
+        both.mean, both.shift = self.mean + other.mean, self.shift + other.shift
+        both._set_variances()
+        return both
+
+    def _set_variances(self) -> None:
+        self.spread = self.response.spread(self.samples, shares=self.shares, shift=self.shift)
         self.training, self.test = (
             self.law(self.mean, self.shift),
             self.law(self.mean, self.no_shift),

@@ -279,10 +279,11 @@ class SharedSpread:
         """Return Tr C."""
         return (self._plain_trace(force) - self.taken) / self.samples
 
-    def forms(self, vectors: Floats, force: Floats) -> Floats:
-        """Return vᵀCv for the columns v, in the tridiagonal basis."""
+    def forms(self, vectors: Floats, force: Floats, *, solved: Floats | None = None) -> Floats:
+        """Return vᵀCv for the columns v, in the tridiagonal basis; `solved` is QV if known."""
         r = self.reduced
-        solved = self.response.solve(vectors)
+        if solved is None:
+            solved = self.response.solve(vectors)
         common, own, kernel = self._sums(force)
         inner = r.basis.T @ solved
         total = np.sum(solved * (common * r.times(solved) + own * solved), axis=0)

@@ -17,10 +17,11 @@ def require_metric(problem: Problem, metric: str, method: Method) -> None:
             f"metric={shown(metric)}: must be one of {', '.join(COMPARED)}; choose one"
         )
     altered = problem.noisy or problem.training.subtract != "none"
-    if metric == "misclassification" and (not problem.binary or altered):
+    counted = problem.classes or (problem.binary and not altered)
+    if metric == "misclassification" and not counted:
         raise InvalidInput(
-            "metric='misclassification': needs labels of +1 and -1 without noise or subtraction; "
-            "use --task classification, or test_mse"
+            "metric='misclassification': needs one output per class, or labels of +1 and -1 "
+            "without noise or subtraction; use --task classification, or test_mse"
         )
     if metric == "test_loss" and problem.readout.loss == "square":
         raise InvalidInput(

@@ -123,7 +123,12 @@ class PredictedRun:
         self, step: int, samples: tuple[int, ...], problem: Problem, *, full: bool = False
     ) -> dict[str, TypeErrors]:
         """Return the errors by types, samples × penalties; `full` gives each its own covariance."""
-        how: Any = {"samples": samples, "ridges": problem.ridges, "loss": problem.readout.loss}
+        how: Any = {
+            "samples": samples,
+            "ridges": problem.ridges,
+            "loss": problem.readout.loss,
+            "classes": problem.classes,
+        }
         types = self.types_after(step, full=full)
         return {key: own.errors(**how) for key, own in types.items()}
 

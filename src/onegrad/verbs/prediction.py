@@ -143,12 +143,29 @@ def require_theory(problem: Problem, method: Method) -> None:
             "readout.batch='same': theory needs samples that the first layer has not seen; use "
             "'fresh', or simulate"
         )
-    if problem.classes:
-        raise InvalidInput("readout.outputs='classes': theory knows one output; simulate it")
     loss = problem.readout.loss
+    if problem.classes:
+        _require_theory_of_classes(problem, method)
     if loss != "square" and method == "single":
         raise InvalidInput(
             f"method={method!r}: knows the square loss, not {loss!r}; use method='types'"
+        )
+
+
+def _require_theory_of_classes(problem: Problem, method: Method) -> None:
+    """Raise InvalidInput where theory does not know one output per class."""
+    given, loss = "readout.outputs='classes':", problem.readout.loss
+    if loss != "square":
+        raise InvalidInput(
+            f"{given} theory knows outputs per class of the square loss, not {loss!r}; simulate it"
+        )
+    if method == "single":
+        raise InvalidInput(f"{given} method='single' knows one output; use method='types'")
+    flips = getattr(problem.teacher, "flips", 0.0)
+    if flips:
+        raise InvalidInput(
+            f"{given} theory knows classes without flips, not teacher.flips={flips:g}; use "
+            "outputs='one', or simulate it"
         )
 
 
