@@ -91,6 +91,14 @@ BUILT_IN: dict[str, Function] = {
         Function("identity", _identity, np.ones_like),
     )
 }
+# The slope of ReLU, which is no activation of its own.
+STEP = Function(
+    "step",
+    _step,
+    kinks=(0.0,),
+    coefficients=closed_forms.step_coefficients,
+    second_moment=lambda means, deviations: ndtr(means / deviations),
+)
 ALIASES = {"sine": "sin", "swish": "silu", "linear": "identity"}
 
 

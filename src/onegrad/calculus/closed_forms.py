@@ -33,6 +33,13 @@ def sign_coefficients(means: Floats, deviations: Floats, order: int) -> Floats:
     return out
 
 
+def step_coefficients(means: Floats, deviations: Floats, order: int) -> Floats:
+    """Return E[1(m + s z > 0) H_l(z)]/√l! = (1 + sign)/2 at degree 0, half the sign's beyond."""
+    out = 0.5 * sign_coefficients(means, deviations, order)
+    out[0] += 0.5
+    return out
+
+
 def relu_coefficients(means: Floats, deviations: Floats, order: int) -> Floats:
     """Return â_l = E[ReLU(m + s z) H_l(z)]/√l! for l ≤ order, shape (order + 1, …).
 

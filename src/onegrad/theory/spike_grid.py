@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 from itertools import product
 from math import prod
 
 import numpy as np
-from scipy.linalg import eigh_tridiagonal
 
+from onegrad.calculus.normal_rules import half_range_rule
 from onegrad.data.mixture import Gaussian
 from onegrad.describe.arrays import Floats
 from onegrad.describe.exceptions import InvalidInput
@@ -83,29 +82,3 @@ def grid_rules(
         else:
             rules.append(np.polynomial.hermite_e.hermegauss(3))
     return rules
-
-
-@functools.cache
-def half_range_rule(count: int) -> tuple[Floats, Floats]:
-    """Return a rule for N(0, 1) with `count` Gauss nodes on each side of 0.
-
-    The half-line's density has its own orthogonal polynomials, so a kink of link or activation at
-    0 costs no accuracy. Their recurrence comes from the Lanczos process on a fine grid.
-    """
-    points, fine = np.polynomial.legendre.leggauss(400)
-    z = 6.0 * (points + 1)
-    w = fine * np.exp(-(z**2) / 2)
-    previous, current = np.zeros_like(z), np.sqrt(w / w.sum())
-    diagonal, beside = np.zeros(count), np.zeros(count)
-    basis = [current]
-    for i in range(count):
-        diagonal[i] = current @ (z * current)
-        following = z * current - diagonal[i] * current - (beside[i - 1] * previous if i else 0.0)
-        for vector in basis:
-            following -= (vector @ following) * vector
-        beside[i] = np.linalg.norm(following)
-        previous, current = current, following / beside[i]
-        basis.append(current)
-    nodes, vectors = eigh_tridiagonal(diagonal, beside[:-1])
-    weights = 0.5 * vectors[0] ** 2
-    return np.concatenate([-nodes[::-1], nodes]), np.concatenate([weights[::-1], weights])

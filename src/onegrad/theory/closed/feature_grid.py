@@ -1,0 +1,144 @@
+"""Features on the grid of sample and neuron types, and their factors.
+
+Given both types a feature is σ = a_0 + a_1 ĝᵀẑ + (a_2/√(2N)) ε + C ζ, with bulk directions ĝ, ẑ, the
+fluctuation ε of |ẑ|² and a remainder of its own, C² = E σ² − a_0² − a_1².
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from onegrad.calculus.expansion import HermiteExpansion
+from onegrad.calculus.expectation_rows import smoothed_derivatives, smoothed_square
+from onegrad.calculus.function import Function
+from onegrad.calculus.polynomials import polynomial_coefficients
+from onegrad.describe.arrays import Floats
+from onegrad.theory.closed.label_law import LabelLaw, LabelMoments
+from onegrad.theory.closed.neuron_types import NeuronTypes
+from onegrad.theory.closed.sample_points import SamplePoints
+
+MOST_LINEAR, LEAST_LINEAR = 8, 1e-6  # factors of a_1, by share of the largest eigenvalue
+MOST_MODES, LEAST_MODE = 30, 1e-9  # of a_0 and a_2
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Symmetric matrices as vectors of their upper triangle."""
+
+    size: int
+
+    @cached_property
+    def upper(self) -> tuple[Floats, Floats]:
+        """Row and column of every entry."""
+        return np.triu_indices(self.size)
+
+    @cached_property
+    def counts(self) -> Floats:
+        """How often an entry stands in the matrix."""
+        rows, columns = self.upper
+        return np.where(rows == columns, 1.0, 2.0)
+
+    @cached_property
+    def places(self) -> Floats:
+        """Where the entries of the whole matrix stand in the vector."""
+        places = np.zeros((self.size, self.size), dtype=int)
+        rows, columns = self.upper
+        places[rows, columns] = places[columns, rows] = np.arange(len(rows))
+        return places
+
+    def products(self, rows: Floats) -> Floats:
+        """Return x_i x_j of every row, rows × pairs."""
+        i, j = self.upper
+        return rows[:, i] * rows[:, j]
+
+    def matrix(self, vectors: Floats) -> Floats:
+        """Return the matrices of vectors, … × size × size."""
+        return vectors[..., self.places]
+
+    def form(self, matrices: Floats) -> Floats:
+        """Return the vectors v with vᵀ products(x) = xᵀ matrix x."""
+        i, j = self.upper
+        return matrices[..., i, j] * self.counts
+
+
+@dataclass(frozen=True)
+class FeatureGrid:
+    """All that the equivalent needs: weights, factors, remainders and the label's moments."""
+
+    sample_weights: Floats  # p_s
+    neuron_weights: Floats  # π_t
+    linear: Floats  # P, samples × R, with a_1 = P b
+    linear_neurons: Floats  # bᵀ, neurons × R
+    modes: tuple[Floats, Floats]  # P^A of a_0 and of a_2/√(2N), samples × R_A
+    mode_neurons: Floats  # αᵀ, neurons × R_A
+    own: Floats  # C², samples × neurons
+    bulk: int  # N
+    groups: Floats  # ν_j
+    profile: Floats  # ϱ_j, groups × neurons
+    label: LabelMoments
+    part: Floats  # component of each sample type
+
+
+def feature_grid(
+    samples: SamplePoints,
+    types: NeuronTypes,
+    law: LabelLaw,
+    sigma: Function | HermiteExpansion,
+) -> FeatureGrid:
+    """Return the grid of one model: the network's σ, or a Hermite polynomial with its noise."""
+    frame = types.frame
+    means = samples.points @ types.loads.T
+    deviations = np.sqrt(samples.level)[:, None] * types.lengths
+    a0, a1, a2, square = _coefficients(sigma, means, deviations)
+    p, pi = samples.weights, types.weights
+    linear, linear_neurons = factors(a1, p, pi, LEAST_LINEAR, MOST_LINEAR)
+    both = np.concatenate([a0, a2 / np.sqrt(2 * frame.bulk)])
+    modes, mode_neurons = factors(both, np.concatenate([p, p]), pi, LEAST_MODE, MOST_MODES)
+    deviation = frame.reads_off * np.sqrt(samples.level)
+    return FeatureGrid(
+        p,
+        pi,
+        linear,
+        linear_neurons,
+        (modes[: len(p)], modes[len(p) :]),
+        mode_neurons,
+        np.maximum(square - a0**2 - a1**2, 0.0),
+        frame.bulk,
+        types.groups,
+        types.profile,
+        law.moments(samples.centres(frame), deviation, samples.labels(frame)),
+        samples.part,
+    )
+
+
+def _coefficients(
+    sigma: Function | HermiteExpansion, means: Floats, deviations: Floats
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return a_0, a_1, a_2 = E[σ H_2] and E σ²."""
+    if isinstance(sigma, HermiteExpansion):
+        values = polynomial_coefficients(sigma.powers, means, deviations, sigma.degree)
+        square = np.sum(values**2, axis=0) + sigma.noise_variance
+        second = np.sqrt(2) * values[2] if sigma.degree >= 2 else np.zeros_like(means)
+        return values[0], values[1], second, square
+    smooth = smoothed_derivatives(sigma, means, deviations, 2)
+    square = smoothed_square(sigma, means, deviations)
+    return smooth[0], deviations * smooth[1], deviations**2 * smooth[2], square
+
+
+def factors(
+    matrix: Floats, rows: Floats, columns: Floats, least: float, most: int
+) -> tuple[Floats, Floats]:
+    """Return U and V with matrix ≈ UVᵀ, by the eigenvectors of the smaller weighted Gram matrix."""
+    left, right = np.sqrt(rows)[:, None], np.sqrt(columns)
+    weighted = left * matrix * right
+    tall = matrix.shape[0] > matrix.shape[1]
+    gram = weighted.T @ weighted if tall else weighted @ weighted.T
+    values, vectors = np.linalg.eigh(gram)
+    count = min(most, max(1, int(np.sum(values > least * values[-1]))))
+    kept = vectors[:, ::-1][:, :count]
+    if tall:
+        return weighted @ kept / left, kept / right[:, None]
+    return kept / left, (weighted.T @ kept) / right[:, None]

@@ -1,0 +1,110 @@
+"""Types of neurons before the step, and what every neuron sees of the step's batch.
+
+With ς_q = E[σ^{(q)}(s·κ + √(l N) fr z)] for the initial row's part s in S and a sample's place κ.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from onegrad.calculus.expectation_rows import slope_of, smoothed_derivatives, smoothed_square
+from onegrad.describe.arrays import Floats
+from onegrad.theory.closed.label_law import LabelMoments
+from onegrad.theory.closed.sample_points import (
+    MOST_NEURONS,
+    SMALLEST_WEIGHT,
+    SamplePoints,
+    coordinate_rule,
+    sample_points,
+    together,
+)
+from onegrad.theory.closed.setting import Setting
+
+
+@dataclass(frozen=True)
+class InitialTypes:
+    """Parts s (types × d) of rows of F in S, in units of an entry's deviation, and weights."""
+
+    places: Floats
+    weights: Floats
+    scattered: bool
+
+
+def initial_types(setting: Setting) -> InitialTypes:
+    """Return s/fr ~ N(0, I) on a grid, finer along coordinates in which inputs spread."""
+    frame, n = setting.frame, setting.frame.bulk
+    bulk = np.sqrt(n * frame.level)
+    strengths = [
+        float(np.sqrt(max(part.covariance[j, j] + part.mean[j] ** 2 for part in frame.parts)))
+        / bulk
+        for j in range(frame.size)
+    ]
+    nodes, weights, scattered = together(
+        [coordinate_rule(size) for size in strengths], strengths, MOST_NEURONS
+    )
+    keep = weights > SMALLEST_WEIGHT
+    return InitialTypes(nodes[keep], weights[keep] / weights[keep].sum(), scattered)
+
+
+@dataclass(frozen=True)
+class InitialFeatures:
+    """ς_1, ς_2, ς_3, E σ'² over samples × neurons, and means over neurons."""
+
+    samples: SamplePoints
+    label: LabelMoments  # of the residual r of the step
+    square: Floats  # E[r² | s]
+    residuals: tuple[Floats, Floats]  # values of r and their weights, for the batch's spectrum
+    first: Floats  # ς_1
+    second: Floats  # ς_2
+    slope_square: Floats  # E σ'²
+    mean_first: Floats  # ς̄_1, over neurons
+    mean_second: Floats
+    mean_third: Floats
+    mean_slope_square: Floats
+
+
+def initial_features(setting: Setting, types: InitialTypes) -> InitialFeatures:
+    """Return what the step averages over its batch.
+
+    The residual is r = y − ŷ. Where the second layer has random signs, ŷ adds E σ²/k to E r²; where
+    it is constant, ŷ is the mean feature E_t σ, and r is y less it.
+    """
+    frame, law, sigma = setting.frame, setting.law, setting.activation
+    n, entry = frame.bulk, setting.entry
+    samples = sample_points(
+        frame, law, setting.row_variance * np.eye(frame.size), n * setting.row_variance
+    )
+    means = samples.points @ (entry * types.places).T
+    deviations = np.sqrt(samples.level * n)[:, None] * entry
+    smooth = smoothed_derivatives(sigma, means, deviations, 3)
+    where = (
+        samples.centres(frame),
+        frame.reads_off * np.sqrt(samples.level),
+        samples.labels(frame),
+    )
+    label = law.moments(*where)
+    values, shares, _ = law.values(*where)
+    weights = types.weights
+    if setting.second_layer == "constant":
+        mean = smooth[0] @ weights
+        label, values = label.less(mean), values - mean[:, None]
+        square = label(2)
+    else:
+        power = smoothed_square(sigma, means, deviations) @ weights
+        square = label(2) + power / setting.neurons
+    slope_square = smoothed_square(slope_of(sigma), means, deviations)
+    return InitialFeatures(
+        samples,
+        label,
+        square,
+        (values, samples.weights[:, None] * shares),
+        smooth[1],
+        smooth[2],
+        slope_square,
+        smooth[1] @ weights,
+        smooth[2] @ weights,
+        smooth[3] @ weights,
+        slope_square @ weights,
+    )

@@ -1,0 +1,215 @@
+"""Types of neurons after the step: their parts in S, their lengths off it, and a bulk profile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from onegrad.calculus.normal_rules import Rule, half_range_rule, normal_rule
+from onegrad.describe.arrays import Floats
+from onegrad.theory.closed.bulk_groups import BulkGroups, bulk_groups
+from onegrad.theory.closed.frame import Frame
+from onegrad.theory.closed.initial_types import (
+    InitialTypes,
+    initial_features,
+    initial_types,
+)
+from onegrad.theory.closed.sample_points import SMALLEST_WEIGHT, coordinate_rule
+from onegrad.theory.closed.setting import Setting
+from onegrad.theory.closed.step_law import StepLaw, step_law
+
+NOISY = 0.02  # step noise from which bulk directions differ, and e is no ordinary one
+SEEN = 0.003  # strength from which the step's direction is kept
+STRONG_STEP, STRONG_NODES = 0.4, 6
+PLANE_NODES = 2  # of x_v and x_e
+
+
+@dataclass(frozen=True)
+class NeuronTypes:
+    """Weights π_t, parts ℓ (types × d) in S, lengths q off it, and the bulk's groups ν_j, ϱ_j."""
+
+    frame: Frame  # S after the step
+    weights: Floats
+    loads: Floats
+    lengths: Floats
+    groups: Floats  # ν_j
+    profile: Floats  # ϱ_j, groups × types
+    step_noise: float = 0.0  # noise of the step over the initial length, squared
+    step_strength: float = 0.0  # deviation by the step's pull over that of the bulk
+    cosine: float = 0.0
+    scattered: bool = False
+
+    @property
+    def load(self) -> Floats:
+        """E[ℓℓᵀ]."""
+        return (self.loads * self.weights[:, None]).T @ self.loads
+
+    @property
+    def bulk_variance(self) -> float:
+        """E q²."""
+        return float(self.weights @ self.lengths**2)
+
+
+def untrained(setting: Setting) -> NeuronTypes:
+    """Return the types before the step."""
+    types = initial_types(setting)
+    count = len(types.weights)
+    length = np.sqrt(setting.frame.bulk) * setting.entry
+    return NeuronTypes(
+        setting.frame,
+        types.weights,
+        setting.entry * types.places,
+        np.full(count, length),
+        np.ones(1),
+        np.ones((1, count)),
+        scattered=types.scattered,
+    )
+
+
+def trained(setting: Setting) -> NeuronTypes:
+    """Return the types after the step; those before it where it does nothing."""
+    if setting.learning_rate == 0:
+        return untrained(setting)
+    types = initial_types(setting)
+    features = initial_features(setting, types)
+    law = step_law(setting, types, features)
+    length2 = setting.frame.bulk * setting.row_variance
+    noise = setting.step**2 * float(types.weights @ law.bulk_noise) / length2
+    strength = _step_strength(setting, law)
+    kept = _kept_directions(setting, law, noise)
+    rows = _rows(setting, types, law, kept, strength)
+    frame = _extended(setting.frame, law, kept)
+    groups = BulkGroups.one()
+    if noise > NOISY:
+        ratio = frame.bulk / setting.step_samples
+        variance = 0.0 if setting.law.signs else setting.law.noise**2
+        groups = bulk_groups(features.residuals, variance, ratio)
+    lengths, profile = _bulk(setting, frame, types, law, rows, groups)
+    return NeuronTypes(
+        frame,
+        rows.weights,
+        _loads(setting, law, rows, kept),
+        lengths,
+        groups.shares,
+        profile,
+        noise,
+        strength,
+        law.cosine,
+        types.scattered or features.samples.scattered,
+    )
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Nodes of (initial type, x_v, x_e, ω)."""
+
+    initial: Floats  # index of the initial type
+    plane: Floats  # x_v, x_e
+    om: Floats  # (η/k)ω
+    weights: Floats
+    base: Floats  # x of the initial type
+
+
+def _step_strength(setting: Setting, law: StepLaw) -> float:
+    """Return the deviation that the step's mean pull causes, over the bulk's."""
+    frame = setting.frame
+    d = frame.size
+    own = [
+        law.pull[:d] @ part.covariance @ law.pull[:d] + part.level * law.pull[d] ** 2
+        for part in frame.parts
+    ]
+    return setting.step * float(
+        np.sqrt(max(own) / (frame.bulk * setting.row_variance * frame.level))
+    )
+
+
+def _kept_directions(setting: Setting, law: StepLaw, noise: float) -> int:
+    """Return how many of v̂ and e join S."""
+    frame = setting.frame
+    seen = setting.step * law.pull[frame.size] / (np.sqrt(frame.bulk) * setting.entry)
+    if noise > NOISY and frame.reads_off > 0:
+        return 2
+    return 1 if seen > SEEN else 0
+
+
+def _extended(frame: Frame, law: StepLaw, kept: int) -> Frame:
+    """Return S with the step's direction, and with e where it is kept."""
+    off = frame.reads_off
+    sine = float(np.sqrt(max(1 - law.cosine**2, 0.0)))
+    if kept >= 1:
+        frame = frame.with_direction(off * law.cosine, off * sine)
+    if kept == 2:
+        frame = frame.with_direction(off * sine, 0.0)
+    return frame
+
+
+def _rows(setting: Setting, types: InitialTypes, law: StepLaw, kept: int, strength: float) -> _Rows:
+    """Return the nodes of all that decides a neuron."""
+    plane: Rule = normal_rule(PLANE_NODES) if kept else (np.zeros(1), np.ones(1))
+    other: Rule = normal_rule(PLANE_NODES) if kept == 2 else (np.zeros(1), np.ones(1))
+    second = _second_layer(setting, strength)
+    grid = np.meshgrid(np.arange(len(types.weights)), plane[0], other[0], second[0], indexing="ij")
+    index, along, beside, omega = (g.ravel() for g in grid)
+    weights = np.einsum("a,b,c,d->abcd", types.weights, plane[1], other[1], second[1]).ravel()
+    keep = weights > SMALLEST_WEIGHT
+    index = index[keep].astype(int)
+    return _Rows(
+        index,
+        np.column_stack([along, beside])[keep],
+        setting.step * omega[keep],
+        weights[keep] / weights[keep].sum(),
+        types.places[index],
+    )
+
+
+def _second_layer(setting: Setting, strength: float) -> Rule:
+    """Return the rule of ω = √k w: strong steps bend features at ω = 0."""
+    if setting.second_layer == "sign":
+        return np.array([-1.0, 1.0]), np.array([0.5, 0.5])
+    if setting.second_layer == "constant":
+        return np.ones(1), np.ones(1)
+    if strength > STRONG_STEP:
+        return half_range_rule(STRONG_NODES)
+    return coordinate_rule(max(strength, 0.07))
+
+
+def _loads(setting: Setting, law: StepLaw, rows: _Rows, kept: int) -> Floats:
+    """Return ℓ = om·g_0 + W(om)x + om·bend in S."""
+    d = setting.frame.size
+    size = d + kept
+    slope, noise = law.slope[:size, :size], law.noise[:size, :size]
+    x = np.column_stack([rows.base, rows.plane[:, :kept]])
+    loads = rows.om[:, None] * law.pull[:size]
+    loads[:, :d] += rows.om[:, None] * law.bend[rows.initial]
+    values, own = np.unique(rows.om, return_inverse=True)
+    linear = np.eye(size) + values[:, None, None] * slope
+    total = setting.row_variance * linear @ linear.transpose(0, 2, 1)
+    total += (values**2)[:, None, None] * noise
+    eigen, vectors = np.linalg.eigh(total)
+    root = (vectors * np.sqrt(np.maximum(eigen, 0.0))[:, None, :]) @ vectors.transpose(0, 2, 1)
+    left, _, right = np.linalg.svd(root @ linear)
+    spread = root @ (left @ right)  # equals fr·linear where the step has no noise
+    return loads + np.einsum("tij,tj->ti", spread[own], x)
+
+
+def _bulk(
+    setting: Setting,
+    frame: Frame,
+    types: InitialTypes,
+    law: StepLaw,
+    rows: _Rows,
+    groups: BulkGroups,
+) -> tuple[Floats, Floats]:
+    """Return the lengths off S, and how they spread over the groups of directions."""
+    initial = frame.bulk * setting.row_variance  # N fr²
+    scale = 1 + rows.om * (
+        law.scale[rows.initial] + law.scale_along * setting.entry * rows.plane[:, 0]
+    )
+    noise = law.bulk_noise[rows.initial]
+    lengths = np.sqrt(scale**2 * initial + rows.om**2 * noise)
+    linear = law.second**2 * float(groups.shares @ groups.slope**2)
+    own = np.maximum(noise - initial * linear, 0.0)
+    profile = initial * (scale + rows.om * law.second * groups.slope[:, None]) ** 2
+    profile = profile + rows.om**2 * own * groups.noise[:, None]
+    return lengths, profile / (groups.shares @ profile)
