@@ -12,14 +12,11 @@ import functools
 from math import factorial, log
 
 import numpy as np
-from numpy.typing import NDArray
 
 from onegrad.calculus.built_in import BUILT_IN, STEP
 from onegrad.calculus.expectations import hermite_coefficients, second_moment
 from onegrad.calculus.function import Function
-from onegrad.describe.arrays import Floats
-
-Ints = NDArray[np.integer]
+from onegrad.describe.arrays import Floats, Ints
 
 RATIO = 1.02  # of neighbouring deviations
 SPACING = 0.125  # of means, in deviations

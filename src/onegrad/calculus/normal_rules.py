@@ -11,6 +11,7 @@ from itertools import product
 
 import numpy as np
 from scipy.linalg import eigh_tridiagonal
+from scipy.special import roots_genlaguerre
 from scipy.stats import norm, qmc
 
 from onegrad.calculus.polynomials import gauss_hermite, gauss_legendre
@@ -100,6 +101,42 @@ def stroud_rule(coordinates: int) -> Rule:
         [np.full(2 * d, 4 / (d + 2) ** 2), np.full(2**d, (d - 2) ** 2 / 2**d / (d + 2) ** 2)]
     )
     return np.concatenate([axes, corners]), weights
+
+
+@functools.cache
+def degree_seven_rule(coordinates: int) -> Rule | None:
+    """Return a fully symmetric rule of degree 7 for N(0, I_d); None where a weight is negative.
+
+    Two radii by Gauss's rule of χ², times points of the sphere: ±e_i, (±e_i ± e_j)/√2 and
+    (±1, …, ±1)/√d, whose weights solve three moment equations.
+    """
+    d = coordinates
+    pairs = [(i, j) for i in range(d) for j in range(i + 1, d)]
+    signs = list(product([-1.0, 1.0], repeat=2))
+    sphere = [
+        np.concatenate([np.eye(d), -np.eye(d)]),
+        np.array(
+            [(a * np.eye(d)[i] + b * np.eye(d)[j]) / np.sqrt(2) for i, j in pairs for a, b in signs]
+        ),
+        np.array(list(product([-1.0, 1.0], repeat=d))) / np.sqrt(d),
+    ]
+    # On the sphere E x⁴ = 3/(d(d+2)) and E x⁶ = 15/(d(d+2)(d+4)); degree 2 follows by symmetry.
+    wanted = np.array([1.0, 3 / (d * (d + 2)), 15 / (d * (d + 2) * (d + 4))])
+    moments = np.array([[np.mean(part[:, 0] ** power) for part in sphere] for power in (0, 4, 6)])
+    shares = np.linalg.solve(moments, wanted)
+    if np.any(shares <= 0):
+        return None
+    points = np.concatenate(sphere)
+    weights = np.concatenate(
+        [np.full(len(p), s / len(p)) for p, s in zip(sphere, shares, strict=True)]
+    )
+    squares, radial = roots_genlaguerre(2, d / 2 - 1)
+    radial = radial / radial.sum()
+    radii = np.sqrt(2 * squares)
+    return (
+        np.concatenate([radius * points for radius in radii]),
+        np.concatenate([share * weights for share in radial]),
+    )
 
 
 @functools.cache

@@ -46,8 +46,8 @@ method_option = click.option(
     "--method",
     default=DEFAULT_METHOD,
     show_default=True,
-    help="types; full_types with a covariance for each of them; single treats all samples alike, "
-    "for comparison.",
+    help="types; closed without draws, in milliseconds; auto is closed where it is sure, else "
+    "types; full_types with a covariance for each type; single treats all samples alike.",
 )
 seed_option = click.option("--seed", type=int, default=0, show_default=True)
 workers_option = click.option(

@@ -64,6 +64,11 @@ def _caption(errors: Errors) -> str:
         sizes = f"n = {p.dimension}, m = {p.samples}, k = {p.width}, {p.network.activation}"
     if p.training.steps > 1 or p.training.rule != "gradient":
         sizes += f", {p.training.steps} steps by {p.training.rule}"
+    if errors.method == "closed":
+        return (
+            f"{sizes}; predicted without draws: the mean over draws; theory error: how far test "
+            "errors may be off, in nine cases of ten"
+        )
     if errors.predicted:
         return (
             f"{sizes}; predicted, nothing trained; {errors.trials} draws of the first layer, seed "

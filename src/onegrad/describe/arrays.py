@@ -13,6 +13,7 @@ from pydantic_core import CoreSchema, core_schema
 from onegrad.describe.digests import digest_of_array
 
 Floats = NDArray[np.floating]
+Ints = NDArray[np.integer]
 
 
 class Normals(Protocol):

@@ -28,17 +28,21 @@ def resolve_models(problem: Problem, names: Names, *, seed: int = 0) -> list[Mod
 
 def models_of(instance: Instance, names: Names) -> list[Model]:
     """Return the models by name, each once; "hermite" has the instance's degree."""
+    return models_named(instance.problem, names, theorem_degree=instance.scales.degree)
+
+
+def models_named(problem: Problem, names: Names, *, theorem_degree: int) -> list[Model]:
+    """Return the models by name, each once; "hermite" has the given degree."""
     listed = names.split(",") if isinstance(names, str) else names
     if not isinstance(listed, Sequence) or not all(isinstance(name, str) for name in listed):
         raise InvalidInput(f"models={shown(names)}: must be a list of names; correct it")
     wanted = list(dict.fromkeys(name.strip() for name in listed if name.strip()))
     if not wanted:
         raise InvalidInput(f"models={shown(names)}: must name at least one model; add network")
-    degree = instance.scales.degree
-    models = [parse_model(name, theorem_degree=degree) for name in wanted]
+    models = [parse_model(name, theorem_degree=theorem_degree) for name in wanted]
     distinct = list({model.name: model for model in models}.values())
     for model in distinct:
-        model.check(instance.problem)
+        model.check(problem)
     return distinct
 
 

@@ -119,7 +119,7 @@ def _jobs(sweep: Sweep, setting: Setting) -> Iterator[Job]:
             continue
         if verb == "predict":
             models = tuple(m for m in models if m.no_theory is None)
-            problem, count = setting.problem, sweep.draws
+            problem, count = setting.problem, sweep.draws_of_theory
         if models:
             for trial in range(count):
                 observe = sweep.observe if verb == "simulate" else "no"

@@ -120,6 +120,11 @@ class Sweep(Document):
     observe: Literal["no", "steps", "neurons"] = "no"
     seed: Annotated[int, PlainValidator(lambda n: whole_number("seed", n, least=0))] = 0
 
+    @property
+    def draws_of_theory(self) -> int:
+        """How often theory is computed: once where it draws nothing."""
+        return 1 if self.method == "closed" else self.draws
+
     @model_validator(mode="after")
     def _consistent(self) -> Sweep:
         if not self.verbs:
@@ -166,7 +171,9 @@ class Sweep(Document):
             raise InvalidInput(
                 f"axes: give {total} settings, at most {MOST_SETTINGS} are taken; shorten one"
             )
-        runs = total * sum(self.trials if v == "simulate" else self.draws for v in self.verbs)
+        runs = total * sum(
+            self.trials if v == "simulate" else self.draws_of_theory for v in self.verbs
+        )
         if runs > MOST_RUNS:
             raise InvalidInput(
                 f"trials={self.trials}: give {runs:.3g} runs, at most {MOST_RUNS:.0e} are taken; "

@@ -28,7 +28,8 @@ def require_metric(problem: Problem, metric: str, method: Method) -> None:
             "metric='test_loss': readout.loss='square' has the test MSE alone; use test_mse, or "
             "name another loss"
         )
-    if metric != "test_mse" and method != "types":
+    known = ("types", "closed", "auto") if metric == "misclassification" else ("types",)
+    if metric != "test_mse" and method not in known:
         raise InvalidInput(
             f"method={method!r}: predicts test_mse, not {metric}; use method='types'"
         )

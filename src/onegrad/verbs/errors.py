@@ -35,7 +35,8 @@ class Errors:
 
     `metrics[name]` has one dimension per entry of `axes`: trial, model, (step, samples,) ridge. A
     run of several steps has the errors after each, 0 being the untrained network. For predictions
-    a trial is a draw of the first layer. `runs` is what was observed, trial by trial.
+    a trial is a draw of the first layer; theory without draws has one, without a standard error.
+    `runs` is what was observed, trial by trial; `over` the field along which a curve goes.
     """
 
     problem: Problem
@@ -45,6 +46,8 @@ class Errors:
     samples: tuple[int, ...] | None = None
     predicted: bool = False
     runs: tuple[StepsResult, ...] = field(default=(), repr=False)
+    method: str | None = None
+    over: tuple[str, tuple[Any, ...]] | None = None
 
     @property
     def steps(self) -> tuple[int, ...] | None:
@@ -56,6 +59,7 @@ class Errors:
     def axes(self) -> dict[str, Sequence[Any]]:
         """Names and coordinates of the dimensions, in order."""
         curve = {} if self.samples is None else {"samples": list(self.samples)}
+        curve |= {} if self.over is None else {self.over[0]: list(self.over[1])}
         steps = {} if self.steps is None else {"step": list(self.steps)}
         return {
             "trial": range(self.trials),
@@ -135,18 +139,27 @@ class Errors:
             models[model.name] = entry
         out: dict[str, Any] = {
             "problem": self.problem.to_dict(),
-            "draws" if self.predicted else "trials": self.trials,
-            "seed": self.seed,
+            **self._how,
             "models": models,
         }
         named = self._named_axes
         return {**out, "axes": {name: list(self.axes[name]) for name in named}} if named else out
 
     @property
+    def _how(self) -> dict[str, Any]:
+        """How the numbers were made."""
+        if not self.predicted:
+            return {"trials": self.trials, "seed": self.seed}
+        if self.method == "closed":
+            return {"method": self.method}
+        return {"method": self.method, "draws": self.trials, "seed": self.seed}
+
+    @property
     def _named_axes(self) -> list[str]:
         """The axes that the lists of a plain result run over."""
-        several = self.samples is not None or self.problem.several_ridges
-        named = [name for name in self.axes if name in ("step", "samples")]
+        curve = self.samples is not None or self.over is not None
+        several = curve or self.problem.several_ridges
+        named = [name for name in self.axes if name not in ("trial", "model", "ridge")]
         return [*named, "ridge"] if several else named
 
     def _entry(self, estimate: Estimate, model: int) -> dict[str, Any]:
@@ -165,6 +178,7 @@ def collect(
     samples: tuple[int, ...] | None = None,
     predicted: bool = False,
     runs: Sequence[StepsResult] = (),
+    method: str | None = None,
 ) -> Errors:
     """Return the result of consecutive trials, stacked by metric."""
     present = [m for m in METRICS if m in trials[0][models[0].name]]
@@ -172,7 +186,7 @@ def collect(
         metric: np.stack([[trial[m.name][metric] for m in models] for trial in trials])
         for metric in present
     }
-    return Errors(problem, seed, tuple(models), metrics, samples, predicted, tuple(runs))
+    return Errors(problem, seed, tuple(models), metrics, samples, predicted, tuple(runs), method)
 
 
 def paired_gap(values: Floats, network: Floats) -> Estimate:

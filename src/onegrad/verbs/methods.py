@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-Method = Literal["single", "types", "full_types"]
+Method = Literal["single", "types", "full_types", "closed", "auto"]
 METHODS: tuple[Method, ...] = get_args(Method)
 DEFAULT_METHOD: Method = "types"
+NO_DRAWS: tuple[Method, ...] = ("closed", "auto")  # which may answer without a draw
+AT_ONCE: tuple[Method, ...] = ("single", "closed")  # which have all penalties at little cost

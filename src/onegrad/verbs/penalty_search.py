@@ -13,7 +13,7 @@ from onegrad.describe.exceptions import InvalidInput, NotConverged
 from onegrad.models.network import NETWORK
 from onegrad.problem.problem import Problem
 from onegrad.training.reuse import Shared
-from onegrad.verbs.methods import Method
+from onegrad.verbs.methods import AT_ONCE, Method
 from onegrad.verbs.predicted_draw import predict_draw
 
 COARSE = 8  # every eighth penalty first: a decade
@@ -31,14 +31,15 @@ def penalty_curves(
 ) -> tuple[Floats, list[str]]:
     """Return the metric after the last step, a row per draw, for all penalties; and the warnings.
 
-    "single" has all penalties at the price of one. Other methods pay for each: they go down from
-    the largest by decades until the mean over draws has risen twice, then halve the distance around
-    the lowest. They leave NaN where they did not look, and infinity where theory did not converge.
+    "single" and "closed" have all penalties at the price of few. Other methods pay for each: they
+    go down from the largest by decades until the mean over draws has risen twice, then halve the
+    distance around the lowest. They leave NaN where they did not look, and infinity where theory
+    did not converge.
     """
     how: dict[str, Any] = {"metric": metric, "method": method, "seed": seed}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        if method == "single":
+        if method in AT_ONCE:
             curves = np.array([_values(problem, ridges, trial=t, **how) for t in trials])
         else:
             curves = _searched(problem, ridges, trials, **how)

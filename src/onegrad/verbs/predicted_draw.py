@@ -28,7 +28,8 @@ from onegrad.training.instance import Instance, draw
 from onegrad.training.layers import Layers
 from onegrad.training.reuse import Shared
 from onegrad.training.run import Run
-from onegrad.verbs.methods import DEFAULT_METHOD, Method
+from onegrad.verbs.closed_draw import answer_without_draws
+from onegrad.verbs.methods import DEFAULT_METHOD, NO_DRAWS, Method
 from onegrad.verbs.points import point_rounds
 from onegrad.verbs.step_axis import Metrics, endless, stack_steps
 
@@ -43,7 +44,14 @@ def predict_draw(
     trial: int = 0,
     shared: Shared | None = None,
 ) -> dict[str, Metrics]:
-    """Return every model's predicted metrics for one draw, over (steps × samples ×) penalties."""
+    """Return every model's predicted metrics for one draw, over (steps × samples ×) penalties.
+
+    Methods without draws return the same for every draw.
+    """
+    if method in NO_DRAWS:
+        answer = answer_without_draws(problem, models, method=method, samples=samples)
+        if answer is not None:
+            return answer
     counts = (problem.samples,) if samples is None else samples
     run = _kept_run(problem, models, method, seed=seed, trial=trial, shared=shared)
     by_step = []
@@ -53,7 +61,7 @@ def predict_draw(
         for step in problem.recorded_steps:
             if method == "single":
                 errors = run.by_one_type(step, counts, np.array(problem.ridges))
-            elif method == "types":
+            elif method in ("types", "auto"):
                 errors = run.by_types(step, counts, problem)
             else:
                 errors = run.by_types(step, counts, problem, full=True)

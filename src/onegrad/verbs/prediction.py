@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +16,10 @@ from onegrad.models.model import Model
 from onegrad.models.resolve import models_of
 from onegrad.problem.problem import Problem, require_problem
 from onegrad.training.instance import Instance, draw
+from onegrad.verbs.closed_draw import answer_without_draws, closed_models
 from onegrad.verbs.cost import check_memory, check_mixture_memory
 from onegrad.verbs.errors import Errors, collect
-from onegrad.verbs.methods import DEFAULT_METHOD, METHODS, Method
+from onegrad.verbs.methods import DEFAULT_METHOD, METHODS, NO_DRAWS, Method
 from onegrad.verbs.predicted_draw import predict_draw
 
 DEFAULT_DRAWS = 4
@@ -40,7 +43,9 @@ def predict(
     with the same seed. The standard errors are over draws; `theory_error` is how far the test
     error may be off, relative. Method "types" keeps a mean for every component and place along
     strong directions, and one covariance up to a factor, or one each where that does not hold;
-    "full_types" always one each; "single" treats all samples alike, for comparison.
+    "full_types" always one each; "single" treats all samples alike, for comparison. "closed" draws
+    nothing: it returns the mean over draws, in milliseconds and for any n, as a single draw; "auto"
+    takes it where it is sure, and "types" elsewhere, saying so.
     """
     check_method(method)
     where = {"draws": draws, "seed": seed, "workers": workers}
@@ -50,8 +55,9 @@ def predict(
 def predict_curve(
     problem: Problem,
     *,
-    samples: Sequence[int],
+    samples: Sequence[int] | None = None,
     ridge: Sequence[float] | None = None,
+    over: Mapping[str, Sequence[Any]] | None = None,
     models: Sequence[str] | str = ("network", "hermite"),
     method: Method = DEFAULT_METHOD,
     draws: int = DEFAULT_DRAWS,
@@ -59,23 +65,79 @@ def predict_curve(
     workers: int = 1,
     progress: Progress | None = None,
 ) -> Errors:
-    """Return the predicted errors for every number of samples and every penalty.
+    """Return the predicted errors along a curve: for numbers of samples, penalties, or any field.
 
-    One reduction per draw and model serves all points. Width and step samples are those of
-    `problem` and stay fixed along the curve.
+    One reduction per draw and model serves all `samples` and penalties; width and step samples are
+    those of `problem` and stay fixed. `over` names any other field by its path, with a value for
+    every point: {"scaling.strength": [0.2, 0.5, 0.8]}; several fields move together, and the first
+    names the axis. The model "hermite" has each point's own degree there.
     """
     require_problem(problem)
     check_method(method)
+    if ridge is not None:
+        problem = problem.replace(readout__ridge=tuple(positive_numbers("ridge", ridge)))
+    where = {"draws": draws, "seed": seed, "workers": workers}
+    if over is not None:
+        if samples is not None:
+            raise InvalidInput("samples and over: must not be given together; put it into over")
+        return _along(problem, over, models, method=method, progress=progress, **where)
+    if samples is None:
+        return _predicted(problem, models, None, method=method, progress=progress, **where)
     if not np.ndim(samples) or not len(samples):
         raise InvalidInput(f"samples={shown(samples)}: must be a list of numbers; add one")
     counts = tuple(whole_number("samples", m, least=1) for m in samples)
     fixed = problem.replace(
         network__width=problem.width, training__samples=problem.samples_per_step
     )
-    if ridge is not None:
-        fixed = fixed.replace(readout__ridge=tuple(positive_numbers("ridge", ridge)))
-    where = {"draws": draws, "seed": seed, "workers": workers}
     return _predicted(fixed, models, counts, method=method, progress=progress, **where)
+
+
+def _along(
+    problem: Problem,
+    over: Mapping[str, Sequence[Any]],
+    models: Sequence[str] | str,
+    *,
+    progress: Progress | None,
+    **how: Any,
+) -> Errors:
+    """Return the errors of a problem for every point of `over`, stacked before the penalties."""
+    points = curve_points(problem, over)
+    results = []
+    for done, point in enumerate(points, start=1):
+        results.append(_predicted(point, models, None, progress=None, **how))
+        if progress is not None:
+            progress(done, len(points))
+    name, values = next(iter(over.items()))
+    first = results[0]
+    methods = {result.method for result in results}
+    metrics = {
+        metric: np.stack([result.metrics[metric] for result in results], axis=-2)
+        for metric in first.metrics
+        if all(metric in result.metrics for result in results)
+    }
+    return replace(
+        first,
+        problem=problem,
+        metrics=metrics,
+        over=(name, tuple(values)),
+        method=first.method if len(methods) == 1 else "auto",
+    )
+
+
+def curve_points(problem: Problem, over: Mapping[str, Sequence[Any]]) -> list[Problem]:
+    """Return the problem at every point; raise InvalidInput where lists differ in length."""
+    if not isinstance(over, Mapping) or not over:
+        raise InvalidInput(f"over={shown(over)}: must name a field and its values; add one")
+    lists = {path: list(values) for path, values in over.items()}
+    lengths = {len(values) for values in lists.values()}
+    if lengths == {0} or len(lengths) > 1:
+        raise InvalidInput(
+            f"over={shown(list(over))}: must have lists of one length, at least 1; correct them"
+        )
+    return [
+        problem.replace({path: values[i] for path, values in lists.items()})
+        for i in range(lengths.pop())
+    ]
 
 
 def check_method(method: object) -> None:
@@ -95,6 +157,14 @@ def _predicted(
     workers: int,
     progress: Progress | None,
 ) -> Errors:
+    if method in NO_DRAWS:
+        require_problem(problem)
+        errors = _without_draws(problem, names, samples, method)
+        if errors is not None:
+            if progress is not None:
+                progress(1, 1)
+            return errors
+        method = "types"
     instance = checked_start(problem, draws=draws, seed=seed, workers=workers, method=method)
     models = models_of(instance, names)
     for model in models:
@@ -110,7 +180,26 @@ def _predicted(
         rows.append(row)
         if progress is not None:
             progress(len(rows), draws)
-    return collect(problem, models, rows, seed=seed, samples=samples, predicted=True)
+    return collect(problem, models, rows, seed=seed, samples=samples, predicted=True, method=method)
+
+
+def _without_draws(
+    problem: Problem,
+    names: Sequence[str] | str,
+    samples: tuple[int, ...] | None,
+    method: Method,
+) -> Errors | None:
+    """Return the errors by theory without draws; None where "auto" has to draw."""
+    require_theory(problem, method)
+    models = closed_models(problem, names, method=method)
+    if models is None:
+        return None
+    answer = answer_without_draws(problem, models, method=method, samples=samples)
+    if answer is None:
+        return None
+    return collect(
+        problem, models, [answer], seed=0, samples=samples, predicted=True, method="closed"
+    )
 
 
 def checked_start(

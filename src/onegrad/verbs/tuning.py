@@ -11,9 +11,10 @@ from onegrad.describe.checks import shown, whole_number
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.machine.pool import Progress
 from onegrad.problem.problem import Problem, require_problem
+from onegrad.verbs.closed_setting import closed_problem
 from onegrad.verbs.compared_metric import require_metric
 from onegrad.verbs.cost import check_memory
-from onegrad.verbs.methods import DEFAULT_METHOD, Method
+from onegrad.verbs.methods import AT_ONCE, DEFAULT_METHOD, Method
 from onegrad.verbs.prediction import DEFAULT_DRAWS, check_method, checked_start
 from onegrad.verbs.tuned import Tuned
 from onegrad.verbs.tuning_search import TUNABLE, Search
@@ -46,8 +47,12 @@ def tune(
     require_metric(problem, metric, method)
     largest = _checked_budget(problem, names, budget)
     widest = problem.replace(network__width=max(largest, problem.width))
-    checked_start(widest, draws=draws, seed=seed, workers=workers, method=method)
-    if method != "single":  # which keeps all draws of a candidate until its penalty is found
+    if method == "closed":
+        closed_problem(widest)  # which may refuse it
+        draws, workers = 1, 1
+    else:
+        checked_start(widest, draws=draws, seed=seed, workers=workers, method=method)
+    if method not in AT_ONCE:  # which keeps all draws of a candidate until its penalty is found
         check_memory(widest, [], workers=workers * draws, theory=True)
     ridges = RIDGES if "ridge" in names else problem.ridges[:1]
     search = Search(problem, ridges, metric=metric, method=method, draws=draws, seed=seed)

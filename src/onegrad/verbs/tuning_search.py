@@ -13,7 +13,7 @@ from onegrad.machine.pool import Progress, run_jobs
 from onegrad.problem.problem import Problem
 from onegrad.problem.scaling import EXPONENTS, RATES
 from onegrad.verbs.errors import standard_error
-from onegrad.verbs.methods import Method
+from onegrad.verbs.methods import AT_ONCE, Method
 from onegrad.verbs.penalty_search import penalty_curves
 from onegrad.verbs.tuned import Tuned
 
@@ -86,7 +86,7 @@ class Search:
     @property
     def _draws_together(self) -> list[tuple[int, ...]]:
         """The draws of each job: one where all penalties are seen, all where the mean leads."""
-        if self.method == "single":
+        if self.method in AT_ONCE:
             return [(draw,) for draw in range(self.draws)]
         return [tuple(range(self.draws))]
 

@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from onegrad.describe.arrays import Floats
+from onegrad.describe.arrays import Floats, Ints
 
 DEPTH = 6
 LARGEST_STEP = 5.0
 REGULARISED = 1e-12
 
-Image = Callable[[Floats, Floats], Floats]  # of rows, and which rows they are
+Image = Callable[[Floats, Ints], Floats]  # of rows, and which rows they are
 
 
 def accelerated(

@@ -1,4 +1,4 @@
-"""Groups of directions off S: the step's noise lies in the span of its batch, not in all directions.
+"""Groups of directions off S: the step's noise lies in the span of its batch, not everywhere.
 
 Two matrices of the batch decide it, B = (1/m̃) Σ r² z zᵀ and A = (1/m̃) Σ r z zᵀ over bulk parts z.
 Their free cumulants are φ^{p−1} E r^{2p} and φ^{p−1} E r^p, φ = N/m̃. Gauss's rule of B's spectrum

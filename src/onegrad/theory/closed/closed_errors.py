@@ -10,10 +10,11 @@ import numpy as np
 
 from onegrad.calculus.expansion import expand
 from onegrad.describe.arrays import Floats
+from onegrad.theory.closed.doubts import ClosedIndicators, indicators_of
 from onegrad.theory.closed.equivalent import Equations
 from onegrad.theory.closed.feature_grid import feature_grid
 from onegrad.theory.closed.neuron_types import NeuronTypes, trained, untrained
-from onegrad.theory.closed.response import PointErrors, point_errors
+from onegrad.theory.closed.point_errors import PointErrors, point_errors
 from onegrad.theory.closed.sample_points import SamplePoints, sample_points
 from onegrad.theory.closed.setting import Setting
 
@@ -57,9 +58,18 @@ class ClosedTheory:
         *,
         degree: int | None = None,
         layer: Layer = "trained",
-    ) -> list[PointErrors]:
-        """Return the errors at points (m, λ), one for each entry of both."""
+        random_overlap: float = 0.0,
+    ) -> list[tuple[PointErrors, ClosedIndicators]]:
+        """Return errors and how sure they are, at points (m, λ), one for each entry of both."""
+        setting = self.setting
+        types, points = self.types(layer)
         equations = self.equations(degree=degree, layer=layer)
         solution = equations.solve(np.asarray(samples, float), np.asarray(ridges, float))
-        exact = self.setting.exact_counts
-        return [point_errors(solution, i, exact_counts=exact) for i in range(len(samples))]
+        out = []
+        for i in range(len(samples)):
+            errors = point_errors(solution, i, exact_counts=setting.exact_counts)
+            sure = indicators_of(
+                setting, types, points, solution, errors, i, random_overlap=random_overlap
+            )
+            out.append((errors, sure))
+        return out

@@ -17,8 +17,8 @@ from functools import cached_property
 
 import numpy as np
 
-from onegrad.describe.arrays import Floats
-from onegrad.describe.exceptions import Failure
+from onegrad.describe.arrays import Floats, Ints
+from onegrad.describe.exceptions import NotConverged
 from onegrad.theory.closed.acceleration import accelerated
 from onegrad.theory.closed.feature_grid import FeatureGrid, Pairs
 
@@ -87,7 +87,7 @@ class Equations:
         start[:, :count] = np.log1p(self.neurons / m)[:, None]
         start[:, count:] = self._first_tau(np.exp(-start[:, :count]), penalty)
 
-        def image(x: Floats, chosen: Floats) -> Floats:
+        def image(x: Floats, chosen: Ints) -> Floats:
             delta, tau, _ = self._image(x, m[chosen], penalty[chosen])
             return np.concatenate([np.log1p(delta), np.log(tau)], axis=1)
 
@@ -95,7 +95,7 @@ class Equations:
             image, start, tolerance=TOLERANCE, most=MOST_ITERATIONS
         )
         if not residual < TOLERANCE:
-            raise Failure(
+            raise NotConverged(
                 f"method='closed': did not converge in {MOST_ITERATIONS} iterations (residual "
                 f"{residual:.1g}); raise the ridge, or use method='types'"
             )

@@ -1,7 +1,7 @@
 """Features on the grid of sample and neuron types, and their factors.
 
-Given both types a feature is σ = a_0 + a_1 ĝᵀẑ + (a_2/√(2N)) ε + C ζ, with bulk directions ĝ, ẑ, the
-fluctuation ε of |ẑ|² and a remainder of its own, C² = E σ² − a_0² − a_1².
+Given both types a feature is σ = a_0 + a_1 ĝᵀẑ + (a_2/√(2N)) ε + C ζ, with bulk directions ĝ and ẑ,
+the fluctuation ε of |ẑ|² and a remainder of its own, C² = E σ² − a_0² − a_1².
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from onegrad.calculus.expansion import HermiteExpansion
 from onegrad.calculus.expectation_rows import smoothed_derivatives, smoothed_square
 from onegrad.calculus.function import Function
 from onegrad.calculus.polynomials import polynomial_coefficients
-from onegrad.describe.arrays import Floats
+from onegrad.describe.arrays import Floats, Ints
 from onegrad.theory.closed.label_law import LabelLaw, LabelMoments
 from onegrad.theory.closed.neuron_types import NeuronTypes
 from onegrad.theory.closed.sample_points import SamplePoints
@@ -31,7 +31,7 @@ class Pairs:
     size: int
 
     @cached_property
-    def upper(self) -> tuple[Floats, Floats]:
+    def upper(self) -> tuple[Ints, Ints]:
         """Row and column of every entry."""
         return np.triu_indices(self.size)
 
@@ -42,7 +42,7 @@ class Pairs:
         return np.where(rows == columns, 1.0, 2.0)
 
     @cached_property
-    def places(self) -> Floats:
+    def places(self) -> Ints:
         """Where the entries of the whole matrix stand in the vector."""
         places = np.zeros((self.size, self.size), dtype=int)
         rows, columns = self.upper
@@ -79,7 +79,8 @@ class FeatureGrid:
     groups: Floats  # ν_j
     profile: Floats  # ϱ_j, groups × neurons
     label: LabelMoments
-    part: Floats  # component of each sample type
+    part: Ints  # component of each sample type
+    spread: float  # of the features' power over sample and neuron types
 
 
 def feature_grid(
@@ -111,7 +112,19 @@ def feature_grid(
         types.profile,
         law.moments(samples.centres(frame), deviation, samples.labels(frame)),
         samples.part,
+        _spread(square, p, pi),
     )
+
+
+def _spread(power: Floats, rows: Floats, columns: Floats) -> float:
+    """Return the larger coefficient of variation of E σ² over samples or neurons."""
+    by_row, by_column = power @ columns, rows @ power
+    mean = float(rows @ by_row)
+    ratios = (
+        float(weights @ (values / mean - 1) ** 2)
+        for weights, values in ((rows, by_row), (columns, by_column))
+    )
+    return float(np.sqrt(max(ratios))) if mean > 0 else 0.0
 
 
 def _coefficients(

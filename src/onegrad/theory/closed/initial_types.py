@@ -12,15 +12,9 @@ import numpy as np
 from onegrad.calculus.expectation_rows import slope_of, smoothed_derivatives, smoothed_square
 from onegrad.describe.arrays import Floats
 from onegrad.theory.closed.label_law import LabelMoments
-from onegrad.theory.closed.sample_points import (
-    MOST_NEURONS,
-    SMALLEST_WEIGHT,
-    SamplePoints,
-    coordinate_rule,
-    sample_points,
-    together,
-)
+from onegrad.theory.closed.sample_points import SamplePoints, sample_points
 from onegrad.theory.closed.setting import Setting
+from onegrad.theory.closed.type_rules import Coordinate, joint_rule
 
 
 @dataclass(frozen=True)
@@ -29,23 +23,29 @@ class InitialTypes:
 
     places: Floats
     weights: Floats
-    scattered: bool
+    coarse: bool
+    fewer: bool  # whether more nodes were wanted
 
 
-def initial_types(setting: Setting) -> InitialTypes:
-    """Return s/fr ~ N(0, I) on a grid, finer along coordinates in which inputs spread."""
-    frame, n = setting.frame, setting.frame.bulk
-    bulk = np.sqrt(n * frame.level)
-    strengths = [
-        float(np.sqrt(max(part.covariance[j, j] + part.mean[j] ** 2 for part in frame.parts)))
-        / bulk
+def spike_coordinates(setting: Setting) -> list[Coordinate]:
+    """Return the coordinates s_γ of an initial row, stronger where inputs spread more."""
+    frame = setting.frame
+    bulk = np.sqrt(frame.bulk * frame.level)
+    return [
+        Coordinate(
+            float(np.sqrt(max(part.covariance[j, j] + part.mean[j] ** 2 for part in frame.parts)))
+            / bulk
+        )
         for j in range(frame.size)
     ]
-    nodes, weights, scattered = together(
-        [coordinate_rule(size) for size in strengths], strengths, MOST_NEURONS
-    )
-    keep = weights > SMALLEST_WEIGHT
-    return InitialTypes(nodes[keep], weights[keep] / weights[keep].sum(), scattered)
+
+
+def initial_types(setting: Setting, most: int) -> InitialTypes:
+    """Return s/fr ~ N(0, I) on a grid of about `most` nodes at the most."""
+    coordinates = spike_coordinates(setting)
+    rule = joint_rule(coordinates, most)
+    fewer = float(np.prod([float(c.total) for c in coordinates])) > most
+    return InitialTypes(rule.nodes, rule.weights, rule.coarse, fewer)
 
 
 @dataclass(frozen=True)

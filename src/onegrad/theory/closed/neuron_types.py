@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onegrad.calculus.normal_rules import Rule, half_range_rule, normal_rule
-from onegrad.describe.arrays import Floats
+from onegrad.calculus.normal_rules import Rule, half_range_rule, normal_rule, product_rule
+from onegrad.describe.arrays import Floats, Ints
 from onegrad.theory.closed.bulk_groups import BulkGroups, bulk_groups
 from onegrad.theory.closed.frame import Frame
 from onegrad.theory.closed.initial_types import (
@@ -15,14 +15,15 @@ from onegrad.theory.closed.initial_types import (
     initial_features,
     initial_types,
 )
-from onegrad.theory.closed.sample_points import SMALLEST_WEIGHT, coordinate_rule
 from onegrad.theory.closed.setting import Setting
 from onegrad.theory.closed.step_law import StepLaw, step_law
+from onegrad.theory.closed.type_rules import SMALLEST_WEIGHT, Coordinate
 
 NOISY = 0.02  # step noise from which bulk directions differ, and e is no ordinary one
 SEEN = 0.003  # strength from which the step's direction is kept
 STRONG_STEP, STRONG_NODES = 0.4, 6
 PLANE_NODES = 2  # of x_v and x_e
+FEW_INITIAL, MOST_NEURONS = 150, 1200
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class NeuronTypes:
     step_noise: float = 0.0  # noise of the step over the initial length, squared
     step_strength: float = 0.0  # deviation by the step's pull over that of the bulk
     cosine: float = 0.0
-    scattered: bool = False
+    coarse: bool = False
 
     @property
     def load(self) -> Floats:
@@ -53,7 +54,7 @@ class NeuronTypes:
 
 def untrained(setting: Setting) -> NeuronTypes:
     """Return the types before the step."""
-    types = initial_types(setting)
+    types = initial_types(setting, MOST_NEURONS)
     count = len(types.weights)
     length = np.sqrt(setting.frame.bulk) * setting.entry
     return NeuronTypes(
@@ -63,7 +64,7 @@ def untrained(setting: Setting) -> NeuronTypes:
         np.full(count, length),
         np.ones(1),
         np.ones((1, count)),
-        scattered=types.scattered,
+        coarse=types.coarse,
     )
 
 
@@ -71,14 +72,18 @@ def trained(setting: Setting) -> NeuronTypes:
     """Return the types after the step; those before it where it does nothing."""
     if setting.learning_rate == 0:
         return untrained(setting)
-    types = initial_types(setting)
+    types = initial_types(setting, FEW_INITIAL)
     features = initial_features(setting, types)
     law = step_law(setting, types, features)
-    length2 = setting.frame.bulk * setting.row_variance
-    noise = setting.step**2 * float(types.weights @ law.bulk_noise) / length2
-    strength = _step_strength(setting, law)
+    others = _others(setting, types, law)
+    room = MOST_NEURONS // int(np.prod([len(weights) for _, weights in others]))
+    if room > FEW_INITIAL and types.fewer:  # the step's own nodes leave room for more
+        types = initial_types(setting, room)
+        features = initial_features(setting, types)
+        law = step_law(setting, types, features)
+    noise, strength = _step_noise(setting, types, law), _step_strength(setting, law)
     kept = _kept_directions(setting, law, noise)
-    rows = _rows(setting, types, law, kept, strength)
+    rows = _rows(setting, types, others)
     frame = _extended(setting.frame, law, kept)
     groups = BulkGroups.one()
     if noise > NOISY:
@@ -96,7 +101,7 @@ def trained(setting: Setting) -> NeuronTypes:
         noise,
         strength,
         law.cosine,
-        types.scattered or features.samples.scattered,
+        types.coarse or features.samples.coarse,
     )
 
 
@@ -104,11 +109,17 @@ def trained(setting: Setting) -> NeuronTypes:
 class _Rows:
     """Nodes of (initial type, x_v, x_e, ω)."""
 
-    initial: Floats  # index of the initial type
+    initial: Ints  # index of the initial type
     plane: Floats  # x_v, x_e
     om: Floats  # (η/k)ω
     weights: Floats
     base: Floats  # x of the initial type
+
+
+def _step_noise(setting: Setting, types: InitialTypes, law: StepLaw) -> float:
+    """Return the squared length of the step's noise over that of the initial rows."""
+    length2 = setting.frame.bulk * setting.row_variance
+    return setting.step**2 * float(types.weights @ law.bulk_noise) / length2
 
 
 def _step_strength(setting: Setting, law: StepLaw) -> float:
@@ -144,22 +155,26 @@ def _extended(frame: Frame, law: StepLaw, kept: int) -> Frame:
     return frame
 
 
-def _rows(setting: Setting, types: InitialTypes, law: StepLaw, kept: int, strength: float) -> _Rows:
+def _others(setting: Setting, types: InitialTypes, law: StepLaw) -> list[Rule]:
+    """Return the rules of x_v, x_e and ω."""
+    kept = _kept_directions(setting, law, _step_noise(setting, types, law))
+    one: Rule = (np.zeros(1), np.ones(1))
+    plane = [normal_rule(PLANE_NODES) if kept > i else one for i in range(2)]
+    return [*plane, _second_layer(setting, _step_strength(setting, law))]
+
+
+def _rows(setting: Setting, types: InitialTypes, others: list[Rule]) -> _Rows:
     """Return the nodes of all that decides a neuron."""
-    plane: Rule = normal_rule(PLANE_NODES) if kept else (np.zeros(1), np.ones(1))
-    other: Rule = normal_rule(PLANE_NODES) if kept == 2 else (np.zeros(1), np.ones(1))
-    second = _second_layer(setting, strength)
-    grid = np.meshgrid(np.arange(len(types.weights)), plane[0], other[0], second[0], indexing="ij")
-    index, along, beside, omega = (g.ravel() for g in grid)
-    weights = np.einsum("a,b,c,d->abcd", types.weights, plane[1], other[1], second[1]).ravel()
+    index: Rule = (np.arange(len(types.weights), dtype=float), types.weights)
+    nodes, weights = product_rule([index, *others])
     keep = weights > SMALLEST_WEIGHT
-    index = index[keep].astype(int)
+    initial = nodes[keep, 0].astype(int)
     return _Rows(
-        index,
-        np.column_stack([along, beside])[keep],
-        setting.step * omega[keep],
+        initial,
+        nodes[keep, 1:3],
+        setting.step * nodes[keep, 3],
         weights[keep] / weights[keep].sum(),
-        types.places[index],
+        types.places[initial],
     )
 
 
@@ -171,7 +186,8 @@ def _second_layer(setting: Setting, strength: float) -> Rule:
         return np.ones(1), np.ones(1)
     if strength > STRONG_STEP:
         return half_range_rule(STRONG_NODES)
-    return coordinate_rule(max(strength, 0.07))
+    coordinate = Coordinate(max(strength, 0.07))
+    return coordinate.rule(coordinate.count)
 
 
 def _loads(setting: Setting, law: StepLaw, rows: _Rows, kept: int) -> Floats:

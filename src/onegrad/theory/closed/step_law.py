@@ -40,34 +40,34 @@ class StepLaw:
 def step_law(setting: Setting, types: InitialTypes, features: InitialFeatures) -> StepLaw:
     """Return the law of the step."""
     samples, y, r2 = features.samples, features.label, features.square
-    p, l, kappa = samples.weights, samples.level, samples.points
+    p, level, kappa = samples.weights, samples.level, samples.points
     b1, b2 = features.mean_first, features.mean_second
     ratio = setting.frame.bulk / setting.step_samples  # φ
     population = (features.first * (p * y(1))[:, None]).T @ kappa  # G(s), types × d
     mean = types.weights @ population  # G_0
     spread = p @ ((r2 * b1**2)[:, None] * kappa**2) - mean**2
     rms = np.sqrt(mean**2 + np.maximum(spread, 0.0) / setting.step_samples)
-    teacher = float(p @ (y(1, 1) * np.sqrt(l) * b1))  # A_ξ
-    sampling = float(np.sqrt(ratio * (p @ (r2 * l * b1**2))))  # A_ν
+    teacher = float(p @ (y(1, 1) * np.sqrt(level) * b1))  # A_ξ
+    sampling = float(np.sqrt(ratio * (p @ (r2 * level * b1**2))))  # A_ν
     length = float(np.hypot(teacher, sampling))
     cosine = teacher / length if length > 0 else 0.0
-    tilt = ratio * l * b1 / max(sampling, SMALLEST_PULL)
+    tilt = ratio * level * b1 / max(sampling, SMALLEST_PULL)
     slope, second, first = _plane(features, cosine, tilt)
     along = _linear(features, (cosine, np.sqrt(max(1 - cosine**2, 0.0))), tilt, 1)  # E[r x_v | s]
     linear = (population * types.weights[:, None]).T @ types.places / setting.entry  # J
     slope[: len(mean), : len(mean)] = linear
-    power = float(p @ (l * b1**2 * r2))
+    power = float(p @ (level * b1**2 * r2))
     lost = np.outer(first, first) / power if power > 0 else 0.0
     noise = second / setting.step_samples - setting.row_variance * ratio * lost
-    base = float(p @ (r2 * l * b1**2))
+    base = float(p @ (r2 * level * b1**2))
     return StepLaw(
         np.concatenate([np.where(mean < 0, -rms, rms), [length, 0.0]]),
         slope,
         noise,
         population - mean - setting.entry * types.places @ linear.T,
-        (p * y(1) * l) @ features.second,
-        float(p @ (l * features.mean_third * along)),
-        np.maximum(ratio * ((p * r2 * l) @ features.slope_square - base), 0.0),
+        (p * y(1) * level) @ features.second,
+        float(p @ (level * features.mean_third * along)),
+        np.maximum(ratio * ((p * r2 * level) @ features.slope_square - base), 0.0),
         cosine,
         float(p @ b2),
     )
@@ -80,7 +80,7 @@ def _plane(features: InitialFeatures, cosine: float, tilt: Floats) -> tuple[Floa
     x_e = sin √l z − cos ν̂ᵀx.
     """
     samples = features.samples
-    p, l, kappa = samples.weights, samples.level, samples.points
+    p, level, kappa = samples.weights, samples.level, samples.points
     b1, b2 = features.mean_first, features.mean_second
     d = kappa.shape[1]
     sine = np.sqrt(max(1 - cosine**2, 0.0))
@@ -89,13 +89,13 @@ def _plane(features: InitialFeatures, cosine: float, tilt: Floats) -> tuple[Floa
     slope, second = np.zeros((d + 2, d + 2)), np.zeros((d + 2, d + 2))
     first = np.zeros(d + 2)
     second[:d, :d] = (kappa * (uneven * features.square)[:, None]).T @ kappa
-    first[:d] = (p * l * b1 * b2 * features.square) @ kappa
+    first[:d] = (p * level * b1 * b2 * features.square) @ kappa
     for i, own in enumerate(places):
         once = _linear(features, own, tilt, 1)
         twice = _linear(features, own, tilt, 2)
         slope[:d, d + i] = slope[d + i, :d] = (p * b2 * once) @ kappa
         second[:d, d + i] = second[d + i, :d] = (uneven * twice) @ kappa
-        first[d + i] = p @ (l * b1 * b2 * twice)
+        first[d + i] = p @ (level * b1 * b2 * twice)
         for j, other in enumerate(places):
             slope[d + i, d + j] = p @ (b2 * _quadratic(features, own, other, tilt, 1))
             second[d + i, d + j] = uneven @ _quadratic(features, own, other, tilt, 2)
@@ -118,10 +118,10 @@ def _quadratic(
     power: int,
 ) -> Floats:
     """Return E[r^power x x' | s] along two directions of the plane."""
-    y, l = features.label, features.samples.level
+    y, level = features.label, features.samples.level
     crossed = own[0] * other[1] + own[1] * other[0]
     return (
-        own[0] * other[0] * l * y(power, 2)
-        + crossed * np.sqrt(l) * tilt * y(power + 1, 1)
-        + own[1] * other[1] * (tilt**2 * y(power + 2) + l * y(power))
+        own[0] * other[0] * level * y(power, 2)
+        + crossed * np.sqrt(level) * tilt * y(power + 1, 1)
+        + own[1] * other[1] * (tilt**2 * y(power + 2) + level * y(power))
     )

@@ -1,0 +1,105 @@
+"""How far a prediction without draws may be off, and where it is known to be.
+
+Indicators are by-products of the equations. benchmarks/closed_problems.py measures deviations on
+random problems; benchmarks/calibrate_closed.py fits the constants below to them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import exp, log
+
+import numpy as np
+
+from onegrad.theory.closed.equivalent import Equivalent
+from onegrad.theory.closed.neuron_types import NeuronTypes
+from onegrad.theory.closed.point_errors import PointErrors
+from onegrad.theory.closed.sample_points import SamplePoints
+from onegrad.theory.closed.setting import Setting
+
+# log error = constant + Σ slope · log(indicator), so that nine in ten deviations are smaller.
+CONSTANT = -1.6
+SLOPES = {"amplification": 1.0, "size": 0.5, "step_noise": 0.25, "modes": 0.25, "spread": 0.25}
+FLOORS = {"step_noise": 0.02, "modes": 0.02, "spread": 0.05}
+SMALLEST, LARGEST = 0.005, 1.0
+
+AMPLIFIED = 5.0  # test error over what is left of it without the variance of ŵ
+LOUD, LOUD_FEW, FEW = 2.0, 0.3, 0.5  # step noise, and step samples per dimension
+MODES = 0.1  # share of a neuron's resistance that a few modes make
+SPREAD = 1.5  # of the features' power over types
+OVERLAP = 0.1  # θ·spikes/n for a random teacher
+
+
+@dataclass(frozen=True)
+class ClosedIndicators:
+    """What the error of a prediction is estimated from."""
+
+    amplification: float
+    size: float  # 1/min(n, m, k)
+    step_noise: float
+    modes: float
+    spread: float
+    step_ratio: float  # m̃/n
+    coarse: bool
+    random_overlap: float = 0.0
+
+    @property
+    def theory_error(self) -> float:
+        """The relative error of test errors that nine in ten do not exceed."""
+        value = CONSTANT
+        for name, slope in SLOPES.items():
+            value += slope * log(getattr(self, name) + FLOORS.get(name, 0.0))
+        return min(max(exp(value), SMALLEST), LARGEST)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Where this is known to fail, a sentence each."""
+        said = []
+        if self.amplification > AMPLIFIED:
+            said.append(
+                f"noise is amplified {self.amplification:.1f} times, as near k = m at a small "
+                "ridge, where every such theory is off by several per cent"
+            )
+        if self.step_noise > LOUD or (self.step_noise > LOUD_FEW and self.step_ratio < FEW):
+            said.append(
+                f"the step adds {self.step_noise:.2g} times the initial length in noise, from "
+                f"{self.step_ratio:.2g} samples per dimension"
+            )
+        if self.modes > MODES:
+            said.append(f"few neurons: modes make {100 * self.modes:.0f} % of their resistance")
+        if self.spread > SPREAD:
+            said.append("features of a few samples or neurons are far larger than those of others")
+        if self.random_overlap > OVERLAP:
+            said.append(
+                "one random overlap of teacher and spikes decides: single draws differ by tens of "
+                "per cent"
+            )
+        if self.coarse:
+            said.append("several strong directions: types are coarser than they should be")
+        return tuple(f"method='closed': {note}" for note in said)
+
+
+def indicators_of(
+    setting: Setting,
+    types: NeuronTypes,
+    samples: SamplePoints,
+    solution: Equivalent,
+    errors: PointErrors,
+    index: int,
+    *,
+    random_overlap: float = 0.0,
+) -> ClosedIndicators:
+    """Return the indicators at one point of a solution."""
+    grid = solution.grid
+    tau, left = solution.tau[index], solution.matrices.mode_left[index]
+    own = np.einsum("tr,rs,ts->t", grid.mode_neurons, left, grid.mode_neurons)
+    return ClosedIndicators(
+        amplification=max(errors.test_mse / max(errors.bias, 1e-300), 1.0),
+        size=1 / min(setting.dimension, solution.neurons, float(solution.samples[index])),
+        step_noise=types.step_noise,
+        modes=max(float(grid.neuron_weights @ (tau * own)), 0.0),
+        spread=grid.spread,
+        step_ratio=setting.step_samples / setting.dimension,
+        coarse=types.coarse or samples.coarse,
+        random_overlap=random_overlap,
+    )

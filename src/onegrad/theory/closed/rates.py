@@ -1,0 +1,55 @@
+"""Shares of wrong signs: given its type, a sample's output is Gaussian.
+
+Its mean is M̂_s, its covariance with z (what the label reads off S) is ψ_s, and its variance follows
+from ε_s = E(y − u)². A training sample's own output is (u + δy)/(1 + δ), u that of a left-out one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtr
+
+from onegrad.describe.arrays import Floats
+from onegrad.theory.closed.frame import Frame
+from onegrad.theory.closed.label_law import LabelLaw
+from onegrad.theory.closed.point_errors import PointErrors
+from onegrad.theory.closed.sample_points import SamplePoints
+
+SMALLEST_VARIANCE = 1e-300
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Shares of wrong signs on test and on training samples."""
+
+    misclassification: float
+    train_misclassification: float
+
+
+def wrong_signs(errors: PointErrors, frame: Frame, samples: SamplePoints, law: LabelLaw) -> Rates:
+    """Return the rates at one point, for labels +1 and −1."""
+    grid = errors.grid
+    h0, h1, h2 = grid.label(1), grid.label(1, 1), grid.label(2)
+    a, psi = errors.output, errors.covariance
+    power = errors.error - h2 + 2 * h0 * a + 2 * h1 * psi  # E u²
+    variance = np.maximum(power - a**2, SMALLEST_VARIANCE)
+    deviation = frame.reads_off * np.sqrt(samples.level)
+    means, weights, nodes = law.values(samples.centres(frame), deviation, samples.labels(frame))
+    spread = np.maximum(variance - psi**2, SMALLEST_VARIANCE)[:, None]
+    slope = psi[:, None] * nodes
+    share = grid.sample_weights[:, None] * weights
+
+    def rate(centre: Floats, fitted: Floats, noise: Floats) -> float:
+        scale = np.sqrt(spread + noise)
+        plus = ndtr(-(centre + slope + fitted) / scale)  # u too low for a label +1
+        minus = ndtr((centre + slope - fitted) / scale)
+        return float(np.sum(share * (0.5 * (1 + means) * plus + 0.5 * (1 - means) * minus)))
+
+    delta, none = errors.delta[:, None], np.zeros((len(a), 1))
+    noise = np.zeros_like(none) if law.signs else (delta * law.noise) ** 2
+    return Rates(
+        rate(a[:, None], none, none),
+        rate((a + errors.shift)[:, None], delta, noise),
+    )

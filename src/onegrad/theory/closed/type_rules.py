@@ -1,0 +1,119 @@
+"""Which nodes stand for the coordinates of samples and of neurons.
+
+The strength of a coordinate is the deviation that it causes in pre-activations over that of the
+bulk: the stronger it is, the more nodes it needs. Where a product of rules would have too many,
+weak coordinates are taken together by a rule of several, and strong ones get fewer nodes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from onegrad.calculus.normal_rules import (
+    Rule,
+    degree_seven_rule,
+    normal_rule,
+    product_rule,
+    scattered_rule,
+    split_normal_rule,
+    stroud_rule,
+)
+from onegrad.describe.arrays import Floats
+
+NODES = ((0.06, 2), (0.12, 3), (0.4, 5), (0.75, 7), (1.0, 9), (np.inf, 13))
+SIDED = ((0.15, 3), (0.5, 4), (1.2, 6), (np.inf, 8))  # on each side of a cut
+WEAK, MODERATE = 0.12, 0.35  # strengths up to which a rule of degree 5, of degree 7 is enough
+FEWEST, FEWEST_SIDED = 3, 3
+SCATTERED = 512
+COARSE = 0.6  # share of the nodes that a coordinate needs below which it is said
+SMALLEST_WEIGHT = 1e-7
+
+
+@dataclass(frozen=True)
+class Coordinate:
+    """A standard normal coordinate; `cut` is where what depends on it has a kink, if it has."""
+
+    strength: float
+    cut: float | None = None
+    least: int = 0  # nodes, where the strength would ask for fewer
+
+    @property
+    def count(self) -> int:
+        """Nodes, on each side where there is a cut."""
+        table = NODES if self.cut is None else SIDED
+        return max(self.least, next(nodes for limit, nodes in table if self.strength < limit))
+
+    @property
+    def total(self) -> int:
+        """Nodes in all."""
+        return self.count if self.cut is None else 2 * self.count
+
+    def rule(self, count: int) -> Rule:
+        """Return the rule with so many nodes, on each side where there is a cut."""
+        return normal_rule(count) if self.cut is None else split_normal_rule(count, self.cut)
+
+
+@dataclass(frozen=True)
+class JointRule:
+    """Nodes (rows) and weights of several coordinates, and whether they are fewer than needed."""
+
+    nodes: Floats
+    weights: Floats
+    coarse: bool = False
+
+
+def joint_rule(coordinates: list[Coordinate], most: int) -> JointRule:
+    """Return a rule for all coordinates with about `most` nodes at the most."""
+    if np.prod([float(c.total) for c in coordinates]) <= most:
+        return _pruned(*product_rule([c.rule(c.count) for c in coordinates]), coarse=False)
+    weak = [j for j, c in enumerate(coordinates) if c.cut is None and c.strength < MODERATE]
+    strong = [j for j in range(len(coordinates)) if j not in weak]
+    if len(weak) < 3:
+        weak, strong = [], list(range(len(coordinates)))
+    inner = _together([coordinates[j].strength for j in weak])
+    counts, coarse = _shrunk([coordinates[j] for j in strong], most // len(inner.weights))
+    outer = product_rule([coordinates[j].rule(n) for j, n in zip(strong, counts, strict=True)])
+    nodes = np.zeros((len(outer[1]) * len(inner.weights), len(coordinates)))
+    nodes[:, strong] = np.repeat(outer[0], len(inner.weights), axis=0)
+    nodes[:, weak] = np.tile(inner.nodes, (len(outer[1]), 1))
+    weights = np.outer(outer[1], inner.weights).ravel()
+    return _pruned(nodes, weights, coarse=coarse or inner.coarse)
+
+
+def _pruned(nodes: Floats, weights: Floats, *, coarse: bool) -> JointRule:
+    keep = weights > SMALLEST_WEIGHT
+    return JointRule(nodes[keep], weights[keep] / weights[keep].sum(), coarse)
+
+
+def _together(strengths: list[float]) -> JointRule:
+    """Return one rule of several weak coordinates."""
+    count = len(strengths)
+    if count == 0:
+        return JointRule(np.zeros((1, 0)), np.ones(1))
+    if max(strengths) < WEAK and count <= 8:
+        return JointRule(*stroud_rule(count))
+    rule = degree_seven_rule(count) if count <= 7 else None
+    if rule is not None:
+        return JointRule(*rule)
+    return JointRule(*scattered_rule(count, SCATTERED), coarse=True)
+
+
+def _shrunk(coordinates: list[Coordinate], most: int) -> tuple[list[int], bool]:
+    """Return fewer nodes for the largest rules, until their product is small enough."""
+    counts = [c.count for c in coordinates]
+    least = [FEWEST if c.cut is None else FEWEST_SIDED for c in coordinates]
+    sides = [1 if c.cut is None else 2 for c in coordinates]
+
+    def product() -> float:
+        return float(np.prod([s * n for s, n in zip(sides, counts, strict=True)]))
+
+    while product() > most:
+        room = [j for j, n in enumerate(counts) if n > least[j]]
+        if not room:
+            break
+        largest = max(room, key=lambda j: sides[j] * counts[j])
+        counts[largest] -= 1
+    coarse = any(n < COARSE * c.count for n, c in zip(counts, coordinates, strict=True))
+    return counts, coarse

@@ -1,0 +1,145 @@
+"""The predicted metrics of all models without a draw."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+
+from onegrad.describe.arrays import Floats
+from onegrad.describe.exceptions import Failure, InvalidInput, require_finite
+from onegrad.models.model import Model
+from onegrad.models.resolve import models_named
+from onegrad.problem.problem import Problem
+from onegrad.theory.closed.closed_errors import ClosedTheory, Layer
+from onegrad.theory.closed.rates import wrong_signs
+from onegrad.verbs.closed_setting import ClosedProblem, closed_problem
+from onegrad.verbs.methods import Method
+from onegrad.verbs.step_axis import Metrics
+
+KNOWN = ("network@trained", "network@initial")
+
+
+def require_closed_models(models: Sequence[Model]) -> None:
+    """Raise InvalidInput where theory without draws does not know a model."""
+    for model in models:
+        if model.degree is None and model.key not in KNOWN:
+            raise InvalidInput(
+                f"models={model.name!r}: method='closed' knows network, hermite, linear and "
+                "untrained; use method='types'"
+            )
+
+
+def closed_models(
+    problem: Problem, names: Sequence[str] | str, *, method: Method
+) -> list[Model] | None:
+    """Return the models by name; None where "auto" meets what theory without draws is not told."""
+    try:
+        degree = closed_problem(problem).degree
+    except InvalidInput as error:
+        if method == "closed":
+            raise
+        warnings.warn(f"theory: method='auto' takes types: {error}", stacklevel=4)
+        return None
+    return models_named(problem, names, theorem_degree=degree)
+
+
+def answer_without_draws(
+    problem: Problem,
+    models: Sequence[Model],
+    *,
+    method: Method,
+    samples: tuple[int, ...] | None = None,
+) -> dict[str, Metrics] | None:
+    """Return the metrics by "closed" with its doubts as warnings; None where "auto" has any."""
+    if method == "closed":
+        metrics, notes = predict_closed(problem, models, samples=samples)
+        for note in notes:
+            warnings.warn(f"theory: {note}", stacklevel=3)
+        return metrics
+    try:
+        metrics, notes = predict_closed(problem, models, samples=samples)
+    except (InvalidInput, Failure) as error:
+        notes = (str(error),)
+    if not notes:
+        return metrics
+    warnings.warn(f"theory: method='auto' takes types: {notes[0]}", stacklevel=3)
+    return None
+
+
+def predict_closed(
+    problem: Problem, models: Sequence[Model], *, samples: tuple[int, ...] | None = None
+) -> tuple[dict[str, Metrics], tuple[str, ...]]:
+    """Return every model's metrics, over (samples ×) penalties, and notes on where it may fail."""
+    require_closed_models(models)
+    closed = closed_problem(problem)
+    counts = np.array((problem.samples,) if samples is None else samples, float)
+    ridges = np.array(problem.ridges)
+    theories = [(own.weight, ClosedTheory(own.setting)) for own in closed.settings]
+    results: dict[str, Metrics] = {}
+    notes: list[str] = []
+    for key, model in {model.key: model for model in models}.items():
+        parts = []
+        for weight, theory in theories:
+            metrics, said = _metrics(theory, model, counts, ridges, closed, binary=problem.binary)
+            parts.append((weight, metrics))
+            notes += said
+        results[key] = _averaged(parts)
+    out = {}
+    for model in models:
+        metrics = results[model.key]
+        if samples is None:
+            metrics = {name: values[0] for name, values in metrics.items()}
+        require_finite(model.name, metrics)
+        out[model.name] = metrics
+    return out, tuple(dict.fromkeys(notes))
+
+
+def _averaged(parts: Sequence[tuple[float, Metrics]]) -> Metrics:
+    """Return the weighted mean over settings; of the estimated error the largest."""
+    averaged = {}
+    for name in parts[0][1]:
+        values = np.stack([metrics[name] for _, metrics in parts])
+        weights = np.array([weight for weight, _ in parts])
+        averaged[name] = (
+            values.max(axis=0) if name == "theory_error" else np.tensordot(weights, values, 1)
+        )
+    return averaged
+
+
+def _metrics(
+    theory: ClosedTheory,
+    model: Model,
+    counts: Floats,
+    ridges: Floats,
+    closed: ClosedProblem,
+    *,
+    binary: bool,
+) -> tuple[Metrics, list[str]]:
+    """Return the metrics of one model in one setting, samples × penalties, and notes."""
+    layer: Layer = model.first_layer
+    m, penalty = np.repeat(counts, len(ridges)), np.tile(ridges, len(counts))
+    solved = theory.errors(
+        m, penalty, degree=model.degree, layer=layer, random_overlap=closed.overlap
+    )
+    errors = [error for error, _ in solved]
+    train = np.array([error.train_mse for error in errors])
+    norm = np.array([error.norm for error in errors])
+    metrics = {
+        "test_mse": np.array([error.test_mse for error in errors]),
+        "train_mse": train,
+        "objective": 0.5 * train + 0.5 * penalty * norm,
+        "squared_weight_norm": norm,
+        "theory_error": np.array([sure.theory_error for _, sure in solved]),
+    }
+    if binary:
+        types, points = theory.types(layer)
+        rates = [wrong_signs(e, types.frame, points, theory.setting.law) for e in errors]
+        metrics["misclassification"] = np.array([rate.misclassification for rate in rates])
+        metrics["train_misclassification"] = np.array(
+            [rate.train_misclassification for rate in rates]
+        )
+    shape = len(counts), len(ridges)
+    notes = [note for _, sure in solved for note in sure.notes]
+    return {name: values.reshape(shape) for name, values in metrics.items()}, notes

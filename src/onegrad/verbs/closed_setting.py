@@ -1,0 +1,244 @@
+"""A problem as theory without draws is told it, or one line that names the method that knows it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import log
+
+import numpy as np
+from scipy.special import ndtr
+
+from onegrad.calculus import functions
+from onegrad.calculus.expansion import theorem_degree
+from onegrad.calculus.normal_rules import scattered_rule
+from onegrad.data.index_teacher import OneDirection, SingleIndex
+from onegrad.data.label_teacher import ClassLabels
+from onegrad.data.mixture_source import Component, MixtureSource
+from onegrad.data.sign_teacher import LogisticIndex, SignIndex
+from onegrad.describe.arrays import Array, Floats
+from onegrad.describe.exceptions import InvalidInput
+from onegrad.problem.problem import Problem
+from onegrad.theory.closed.frame import Frame, Part
+from onegrad.theory.closed.label_law import LabelLaw
+from onegrad.theory.closed.setting import Setting
+from onegrad.verbs.closed_frame import SpikeSpan, overlap_factor, spike_span
+
+STRENGTH_DRAWS = 8  # of uniform strengths
+# θ·axes/n from which the overlap of ξ with the spikes is averaged over, and by how many nodes.
+OVERLAP_MATTERS = 0.02
+# Gauss's rule of g² for g ~ N(0, 1): two nodes, exact to the third power.
+LENGTHS = np.sqrt(3 + np.array([-1.0, 1.0]) * np.sqrt(6))
+LENGTH_WEIGHTS = 0.5 + np.array([1.0, -1.0]) / np.sqrt(6)
+
+
+@dataclass(frozen=True)
+class WeightedSetting:
+    """A setting and its weight in the mean over what is random in many dimensions too."""
+
+    weight: float
+    setting: Setting
+
+
+@dataclass(frozen=True)
+class ClosedProblem:
+    """The settings of a problem, the default Hermite degree, and what is averaged over."""
+
+    settings: tuple[WeightedSetting, ...]
+    degree: int
+    overlap: float  # θ·axes/n where ξ is random, else 0
+
+
+def require_closed(problem: Problem) -> None:
+    """Raise InvalidInput where theory without draws does not know a field of the problem."""
+    training, readout = problem.training, problem.readout
+    refused = [
+        (f"data.kind={problem.data.kind!r}", isinstance(problem.data, MixtureSource)),
+        (
+            f"teacher.kind={problem.teacher.kind!r}",
+            isinstance(problem.teacher, ClassLabels | SingleIndex | SignIndex | LogisticIndex),
+        ),
+        (f"training.steps={training.steps}", training.steps == 1),
+        (f"training.rule={training.rule!r}", training.rule == "gradient"),
+        (f"training.subtract={training.subtract!r}", training.subtract == "none"),
+        (
+            f"scaling.change_exponent={problem.scaling.change_exponent}",
+            problem.scaling.change_exponent is None,
+        ),
+        (f"readout.loss={readout.loss!r}", readout.loss == "square"),
+        (f"readout.outputs={readout.outputs!r}", readout.outputs == "one"),
+    ]
+    for said, known in refused:
+        if not known:
+            raise InvalidInput(f"{said}: method='closed' does not know it; use method='types'")
+
+
+def closed_problem(problem: Problem) -> ClosedProblem:
+    """Return what theory without draws is told."""
+    require_closed(problem)
+    source = problem.data
+    assert isinstance(source, MixtureSource)
+    spread = problem.scaling.spread_at(problem.dimension)
+    settings: list[WeightedSetting] = []
+    overlap, degree = 0.0, 1
+    draws = _strengths(source, spread)
+    for strengths in draws:
+        span = spike_span(source, problem.dimension, strengths)
+        norm = problem.scaling.norm or span.norm
+        degree = theorem_degree(_strength(problem, norm), cap=problem.scaling.degree_cap)
+        base = _setting(problem, span, norm)
+        share = _overlap(problem, span)
+        overlap = max(overlap, share)
+        chosen = _overlaps(base, span, share) if len(draws) == 1 else [(1.0, base)]
+        settings += [WeightedSetting(weight / len(draws), own) for weight, own in chosen]
+    return ClosedProblem(tuple(settings), degree, overlap)
+
+
+def _strengths(source: MixtureSource, spread: float) -> list[tuple[Floats, ...]]:
+    """Return θ_i of the components of positive weight; several draws where they are uniform."""
+    columns = sum(c.rank for c in source.components if c.strengths == "uniform")
+    draws: list[Floats] = [np.zeros(0)]
+    if columns:
+        draws = list(ndtr(scattered_rule(columns, STRENGTH_DRAWS)[0]))
+    return [_strengths_of(source, spread, draw) for draw in draws]
+
+
+def _strengths_of(source: MixtureSource, spread: float, draw: Floats) -> tuple[Floats, ...]:
+    out, used, total = [], 0, None
+    for c in source.components:
+        if c.strengths == "uniform":
+            own = spread * draw[used : used + c.rank]
+            used += c.rank
+        else:
+            own = spread * np.broadcast_to(np.asarray(c.strengths, float), (c.rank,))
+        if total is None:
+            total = float(own.sum())
+        elif source.equal_totals and own.sum() > 0:
+            own = own * (total / own.sum())
+        if c.weight > 0:
+            out.append(own)
+    return tuple(out)
+
+
+def _strength(problem: Problem, norm: float) -> float:
+    """Return β, from the step size where it is not said."""
+    scaling, n = problem.scaling, problem.dimension
+    if scaling.strength is not None:
+        return scaling.strength
+    rate = _learning_rate(problem)
+    return log(rate * norm) / log(n) if rate > 0 and n > 1 else 0.0
+
+
+def _learning_rate(problem: Problem) -> float:
+    rate = problem.scaling.learning_rate_at(
+        dimension=problem.dimension, width=problem.width, samples=problem.samples_per_step
+    )
+    assert rate is not None
+    return rate
+
+
+def _setting(problem: Problem, span: SpikeSpan, norm: float) -> Setting:
+    n, scaling = problem.dimension, problem.scaling
+    trace = scaling.trace or n * span.level + span.trace_of_spikes
+    row = 1 / n if problem.network.normalise_rows else 1 / trace
+    reads, off = _reads(problem, span, norm)
+    parts = tuple(
+        Part(c.weight, c.level, span.covariance(i), span.means[i], _label(problem, c))
+        for i, c in enumerate(span.components)
+    )
+    return Setting(
+        Frame(parts, reads, off, n - span.size),
+        _law(problem),
+        functions.get_activation(problem.network.activation),
+        n,
+        problem.width,
+        problem.samples_per_step,
+        _learning_rate(problem),
+        row,
+        scaling.bulk_deviation or float(np.sqrt(n * row * span.level)),
+        problem.network.second_layer,
+        span_counts(problem) == "exact",
+    )
+
+
+def span_counts(problem: Problem) -> str:
+    """Return whether component counts are exact or sampled."""
+    assert isinstance(problem.data, MixtureSource)
+    return problem.data.counts
+
+
+def _label(problem: Problem, component: Component) -> float | None:
+    return component.label if isinstance(problem.teacher, ClassLabels) else None
+
+
+def _law(problem: Problem) -> LabelLaw:
+    teacher = problem.teacher
+    if isinstance(teacher, ClassLabels):
+        return LabelLaw(
+            noise=teacher.noise, signs=problem.binary and not teacher.noise, flips=teacher.flips
+        )
+    if isinstance(teacher, SignIndex | LogisticIndex):
+        return LabelLaw(teacher.expected_label(), signs=True)
+    assert isinstance(teacher, SingleIndex)
+    return LabelLaw(functions.get(teacher.link, field="link"), noise=teacher.noise)
+
+
+def _reads(problem: Problem, span: SpikeSpan, norm: float) -> tuple[Floats, float]:
+    """Return ξ in the span, and its length off it."""
+    teacher = problem.teacher
+    if not isinstance(teacher, OneDirection):
+        return np.zeros(span.size), 0.0
+    along = isinstance(teacher.direction, str) and teacher.direction == "spikes"
+    length = teacher.norm
+    if length is None:
+        length = 1 / np.sqrt(norm)
+        if problem.scaling.norm is None:
+            length *= overlap_factor(span, problem.dimension, along_spikes=along)
+    if along:
+        total = span.spike_sum
+        size = float(np.linalg.norm(total))
+        if not size > 1e-6:
+            raise InvalidInput(
+                'teacher.direction="spikes": the sum of all spikes must not vanish; raise the '
+                "rank, change the alignment or choose another direction"
+            )
+        return length * total / size, 0.0
+    reads = np.zeros(span.size)
+    reads[: span.spikes] = length / np.sqrt(problem.dimension)
+    if isinstance(teacher.direction, Array):
+        unit = teacher.direction.values / np.linalg.norm(teacher.direction.values)
+        if span.given.size:
+            known = np.any(span.given, axis=0)
+            reads[known] = length * (span.given[:, known].T @ unit)
+    return reads, float(np.sqrt(max(length**2 - reads @ reads, 0.0)))
+
+
+def _overlap(problem: Problem, span: SpikeSpan) -> float:
+    """Return θ·axes/n where ξ is random, else 0: how much one random overlap matters."""
+    teacher = problem.teacher
+    if not isinstance(teacher, OneDirection) or not span.spikes:
+        return 0.0
+    if not isinstance(teacher.direction, str) or teacher.direction != "random":
+        return 0.0
+    largest = max((float(s.max(initial=0.0)) for s in span.strengths), default=0.0)
+    return largest * span.spikes / problem.dimension
+
+
+def _overlaps(base: Setting, span: SpikeSpan, share: float) -> list[tuple[float, Setting]]:
+    """Return settings with other overlaps of ξ and the spikes, and their weights.
+
+    (ξᵀγ)² is ‖ξ‖²/n times χ² of one degree: its mean is taken for one axis at a time, which is
+    exact where errors are sums over axes.
+    """
+    if share < OVERLAP_MATTERS or not span.spikes:
+        return [(1.0, base)]
+    frame = base.frame
+    total = float(frame.reads @ frame.reads) + frame.reads_off**2
+    chosen: list[tuple[float, Setting]] = [(1.0 - span.spikes, base)]
+    for axis in range(span.spikes):
+        for length, weight in zip(LENGTHS, LENGTH_WEIGHTS, strict=True):
+            reads = frame.reads.copy()
+            reads[axis] *= length
+            off = float(np.sqrt(max(total - float(reads @ reads), 0.0)))
+            moved = replace(base, frame=replace(frame, reads=reads, reads_off=off))
+            chosen.append((float(weight), moved))
+    return chosen
