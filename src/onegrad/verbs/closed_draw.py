@@ -13,8 +13,7 @@ from onegrad.models.model import Model
 from onegrad.models.resolve import models_named
 from onegrad.problem.problem import Problem
 from onegrad.theory.closed.closed_errors import ClosedTheory, Layer
-from onegrad.theory.closed.rates import wrong_signs
-from onegrad.verbs.closed_setting import ClosedProblem, closed_problem
+from onegrad.verbs.closed_setting import closed_problem
 from onegrad.verbs.methods import Method
 from onegrad.verbs.step_axis import Metrics
 
@@ -82,7 +81,7 @@ def predict_closed(
     for key, model in {model.key: model for model in models}.items():
         parts = []
         for weight, theory in theories:
-            metrics, said = _metrics(theory, model, counts, ridges, closed, binary=problem.binary)
+            metrics, said = _metrics(theory, model, counts, ridges, closed.overlap)
             parts.append((weight, metrics))
             notes += said
         results[key] = _averaged(parts)
@@ -113,33 +112,15 @@ def _metrics(
     model: Model,
     counts: Floats,
     ridges: Floats,
-    closed: ClosedProblem,
-    *,
-    binary: bool,
+    overlap: float,
 ) -> tuple[Metrics, list[str]]:
     """Return the metrics of one model in one setting, samples × penalties, and notes."""
-    layer: Layer = model.first_layer
     m, penalty = np.repeat(counts, len(ridges)), np.tile(ridges, len(counts))
-    solved = theory.errors(
-        m, penalty, degree=model.degree, layer=layer, random_overlap=closed.overlap
+    layer: Layer = model.first_layer
+    metrics, sure = theory.errors(
+        m, penalty, degree=model.degree, layer=layer, random_overlap=overlap
     )
-    errors = [error for error, _ in solved]
-    train = np.array([error.train_mse for error in errors])
-    norm = np.array([error.norm for error in errors])
-    metrics = {
-        "test_mse": np.array([error.test_mse for error in errors]),
-        "train_mse": train,
-        "objective": 0.5 * train + 0.5 * penalty * norm,
-        "squared_weight_norm": norm,
-        "theory_error": np.array([sure.theory_error for _, sure in solved]),
-    }
-    if binary:
-        types, points = theory.types(layer)
-        rates = [wrong_signs(e, types.frame, points, theory.setting.law) for e in errors]
-        metrics["misclassification"] = np.array([rate.misclassification for rate in rates])
-        metrics["train_misclassification"] = np.array(
-            [rate.train_misclassification for rate in rates]
-        )
+    metrics["theory_error"] = np.array([point.theory_error for point in sure])
+    notes = [note for point in sure for note in point.notes]
     shape = len(counts), len(ridges)
-    notes = [note for _, sure in solved for note in sure.notes]
     return {name: values.reshape(shape) for name, values in metrics.items()}, notes

@@ -157,6 +157,7 @@ def _setting(problem: Problem, span: SpikeSpan, norm: float) -> Setting:
         scaling.bulk_deviation or float(np.sqrt(n * row * span.level)),
         problem.network.second_layer,
         span_counts(problem) == "exact",
+        problem.binary,
     )
 
 
@@ -234,11 +235,46 @@ def _overlaps(base: Setting, span: SpikeSpan, share: float) -> list[tuple[float,
     frame = base.frame
     total = float(frame.reads @ frame.reads) + frame.reads_off**2
     chosen: list[tuple[float, Setting]] = [(1.0 - span.spikes, base)]
-    for axis in range(span.spikes):
+    for axis, count in _distinct_axes(frame, span.spikes).items():
         for length, weight in zip(LENGTHS, LENGTH_WEIGHTS, strict=True):
             reads = frame.reads.copy()
             reads[axis] *= length
             off = float(np.sqrt(max(total - float(reads @ reads), 0.0)))
             moved = replace(base, frame=replace(frame, reads=reads, reads_off=off))
-            chosen.append((float(weight), moved))
+            chosen.append((count * float(weight), moved))
     return chosen
+
+
+def _distinct_axes(frame: Frame, count: int) -> dict[int, int]:
+    """Return axes that no exchange of axes and components maps to each other, and how many each is.
+
+    Two components of one weight and law, each with its own spike, have one such axis.
+    """
+    distinct: dict[int, int] = {}
+    for axis in range(count):
+        same = (other for other in distinct if _is_exchangeable(frame, axis, other))
+        first = next(same, axis)
+        distinct[first] = distinct.get(first, 0) + 1
+    return distinct
+
+
+def _is_exchangeable(frame: Frame, one: int, other: int) -> bool:
+    order = np.arange(frame.size)
+    order[[one, other]] = order[[other, one]]
+    left = list(frame.parts)
+    for part in frame.parts:
+        moved = part.covariance[np.ix_(order, order)], part.mean[order]
+        match = next(
+            (
+                p
+                for p in left
+                if (p.weight, p.level, p.label) == (part.weight, part.level, part.label)
+                and np.allclose(p.covariance, moved[0])
+                and np.allclose(p.mean, moved[1])
+            ),
+            None,
+        )
+        if match is None:
+            return False
+        left = [p for p in left if p is not match]
+    return True

@@ -15,10 +15,13 @@ from onegrad.theory.closed.equivalent import Equations
 from onegrad.theory.closed.feature_grid import feature_grid
 from onegrad.theory.closed.neuron_types import NeuronTypes, trained, untrained
 from onegrad.theory.closed.point_errors import PointErrors, point_errors
+from onegrad.theory.closed.rates import wrong_signs
 from onegrad.theory.closed.sample_points import SamplePoints, sample_points
 from onegrad.theory.closed.setting import Setting
 
 Layer = Literal["initial", "trained"]
+
+MOST_ENTRIES = 4_000_000  # of sample and neuron types, of the points that are solved together
 
 
 @dataclass(frozen=True)
@@ -59,17 +62,38 @@ class ClosedTheory:
         degree: int | None = None,
         layer: Layer = "trained",
         random_overlap: float = 0.0,
-    ) -> list[tuple[PointErrors, ClosedIndicators]]:
-        """Return errors and how sure they are, at points (m, λ), one for each entry of both."""
+    ) -> tuple[dict[str, Floats], list[ClosedIndicators]]:
+        """Return metrics and how sure they are, at points (m, λ), one for each entry of both."""
         setting = self.setting
         types, points = self.types(layer)
         equations = self.equations(degree=degree, layer=layer)
-        solution = equations.solve(np.asarray(samples, float), np.asarray(ridges, float))
-        out = []
-        for i in range(len(samples)):
-            errors = point_errors(solution, i, exact_counts=setting.exact_counts)
-            sure = indicators_of(
-                setting, types, points, solution, errors, i, random_overlap=random_overlap
+        size = len(points.weights) * len(types.weights)
+        together = max(1, MOST_ENTRIES // size)
+        parts, sure = [], []
+        for start in range(0, len(samples), together):
+            chosen = slice(start, start + together)
+            solution = equations.solve(np.asarray(samples[chosen]), np.asarray(ridges[chosen]))
+            errors = point_errors(solution, exact_counts=setting.exact_counts)
+            parts.append(self._metrics(errors, solution.ridges, layer))
+            sure += indicators_of(
+                setting, types, points, solution, errors, random_overlap=random_overlap
             )
-            out.append((errors, sure))
-        return out
+        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}, sure
+
+    def _metrics(self, errors: PointErrors, ridges: Floats, layer: Layer) -> dict[str, Floats]:
+        types, points = self.types(layer)
+        rates = {}
+        if self.setting.binary:
+            wrong = wrong_signs(errors, types.frame, points, self.setting.law)
+            rates = {
+                "misclassification": wrong.misclassification,
+                "train_misclassification": wrong.train_misclassification,
+            }
+        train, norm = errors.train_mse, errors.norm
+        return {
+            "test_mse": errors.test_mse,
+            "train_mse": train,
+            "objective": 0.5 * train + 0.5 * ridges * norm,
+            "squared_weight_norm": norm,
+            **rates,
+        }

@@ -20,40 +20,42 @@ from onegrad.theory.closed.response import Fit, Response
 class CountsTerm:
     """What is taken off the error of every type and off ‖ŵ‖², and the shift of outputs."""
 
-    error: Floats
-    shift: Floats
-    norm: float
+    error: Floats  # points × samples
+    shift: Floats  # points × samples
+    norm: Floats  # points
 
 
-def counts_term(point: Response, fit: Fit, *, exact: bool) -> CountsTerm:
+def counts_term(response: Response, fit: Fit, *, exact: bool) -> CountsTerm:
     """Return the terms; counts that are sampled have one e = Σ_c ρ_c e_c for all components."""
-    grid, k, m = point.grid, point.neurons, point.samples
-    vectors, shares = _residuals(point, fit)
+    grid, solution = response.grid, response.solution
+    k, m = solution.neurons, solution.samples
+    vectors, shares = _residuals(response, fit)
     if not exact:
-        vectors, shares = (shares @ vectors)[None], np.ones(1)
+        vectors, shares = (shares @ vectors)[:, None], np.ones(1)
     alpha = grid.mode_neurons
-    reach = k * (vectors * (point.tau * grid.neuron_weights)) @ alpha @ point.free_mode.T
-    dressed = vectors - reach @ point.mode_samples @ alpha.T
-    answer = point.solved((dressed**2).T)
-    error = k * (point.loads @ answer) @ shares
+    weighted = vectors * (solution.tau * grid.neuron_weights)[:, None]
+    reach = k * (weighted @ alpha) @ np.swapaxes(response.free_mode, -1, -2)
+    dressed = vectors - reach @ solution.matrices.mode_samples @ alpha.T
+    answer = response.solved(np.swapaxes(dressed**2, -1, -2))  # points × neurons × components
+    error = k * response.seen(answer) @ shares
     for part in grid.modes:
-        error += (part @ reach.T) ** 2 @ shares
-    own = reach[grid.part] if exact else np.broadcast_to(reach, (len(grid.part), reach.shape[1]))
+        error += (part @ np.swapaxes(reach, -1, -2)) ** 2 @ shares
+    own = reach[:, grid.part] if exact else reach
     return CountsTerm(
-        error / m,
-        np.einsum("sr,sr->s", grid.modes[0], own) / m,
-        k * k / m * float(answer.sum(axis=0) @ shares),
+        error / m[:, None],
+        np.sum(grid.modes[0] * own, axis=-1) / m[:, None],
+        k * k / m * (answer.sum(axis=1) @ shares),
     )
 
 
-def _residuals(point: Response, fit: Fit) -> tuple[Floats, Floats]:
+def _residuals(response: Response, fit: Fit) -> tuple[Floats, Floats]:
     """Return e_c over neurons for every component, and the components' shares."""
-    grid, kept = point.grid, point.kept
-    resistance = 1 / point.tau - point.neurons * point.solution.ridges[point.index]
-    spread = resistance * point.tau * fit.pull / np.maximum(kept @ grid.own, 1e-300)
+    grid, kept, solution = response.grid, response.kept, response.solution
+    resistance = 1 / solution.tau - solution.neurons * solution.ridges[:, None]
+    spread = resistance * solution.tau * fit.pull / np.maximum(kept @ grid.own, 1e-300)
     members = grid.part == np.arange(int(grid.part.max()) + 1)[:, None]
     shares = members @ grid.sample_weights
-    residual = members * (kept * (fit.output - grid.label(1)))
+    residual = members * (kept * (fit.output - grid.label(1)))[:, None]
     vectors = residual @ grid.modes[0] @ grid.mode_neurons.T
-    vectors += ((members * kept) @ grid.own) * spread
+    vectors += ((members * kept[:, None]) @ grid.own) * spread[:, None]
     return vectors / shares[:, None], shares

@@ -85,21 +85,25 @@ def indicators_of(
     samples: SamplePoints,
     solution: Equivalent,
     errors: PointErrors,
-    index: int,
     *,
     random_overlap: float = 0.0,
-) -> ClosedIndicators:
-    """Return the indicators at one point of a solution."""
+) -> list[ClosedIndicators]:
+    """Return the indicators at every point of a solution."""
     grid = solution.grid
-    tau, left = solution.tau[index], solution.matrices.mode_left[index]
-    own = np.einsum("tr,rs,ts->t", grid.mode_neurons, left, grid.mode_neurons)
-    return ClosedIndicators(
-        amplification=max(errors.test_mse / max(errors.bias, 1e-300), 1.0),
-        size=1 / min(setting.dimension, solution.neurons, float(solution.samples[index])),
-        step_noise=types.step_noise,
-        modes=max(float(grid.neuron_weights @ (tau * own)), 0.0),
-        spread=grid.spread,
-        step_ratio=setting.step_samples / setting.dimension,
-        coarse=types.coarse or samples.coarse,
-        random_overlap=random_overlap,
-    )
+    alpha, left = grid.mode_neurons, solution.matrices.mode_left
+    own = np.sum((alpha @ left) * alpha, axis=-1) * solution.tau
+    modes = np.maximum(own @ grid.neuron_weights, 0.0)
+    amplification = np.maximum(errors.test_mse / np.maximum(errors.bias, 1e-300), 1.0)
+    return [
+        ClosedIndicators(
+            amplification=float(amplification[i]),
+            size=1 / min(setting.dimension, solution.neurons, float(solution.samples[i])),
+            step_noise=types.step_noise,
+            modes=float(modes[i]),
+            spread=grid.spread,
+            step_ratio=setting.step_samples / setting.dimension,
+            coarse=types.coarse or samples.coarse,
+            random_overlap=random_overlap,
+        )
+        for i in range(len(modes))
+    ]

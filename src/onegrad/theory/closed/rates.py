@@ -22,34 +22,31 @@ SMALLEST_VARIANCE = 1e-300
 
 @dataclass(frozen=True)
 class Rates:
-    """Shares of wrong signs on test and on training samples."""
+    """Shares of wrong signs on test and on training samples, at every point."""
 
-    misclassification: float
-    train_misclassification: float
+    misclassification: Floats
+    train_misclassification: Floats
 
 
 def wrong_signs(errors: PointErrors, frame: Frame, samples: SamplePoints, law: LabelLaw) -> Rates:
-    """Return the rates at one point, for labels +1 and −1."""
+    """Return the rates at every point, for labels +1 and −1."""
     grid = errors.grid
     h0, h1, h2 = grid.label(1), grid.label(1, 1), grid.label(2)
     a, psi = errors.output, errors.covariance
     power = errors.error - h2 + 2 * h0 * a + 2 * h1 * psi  # E u²
-    variance = np.maximum(power - a**2, SMALLEST_VARIANCE)
+    spread = np.maximum(power - a**2 - psi**2, SMALLEST_VARIANCE)[..., None]
     deviation = frame.reads_off * np.sqrt(samples.level)
     means, weights, nodes = law.values(samples.centres(frame), deviation, samples.labels(frame))
-    spread = np.maximum(variance - psi**2, SMALLEST_VARIANCE)[:, None]
-    slope = psi[:, None] * nodes
+    slope = psi[..., None] * nodes
     share = grid.sample_weights[:, None] * weights
 
-    def rate(centre: Floats, fitted: Floats, noise: Floats) -> float:
+    def rate(centre: Floats, fitted: Floats, noise: Floats) -> Floats:
         scale = np.sqrt(spread + noise)
-        plus = ndtr(-(centre + slope + fitted) / scale)  # u too low for a label +1
-        minus = ndtr((centre + slope - fitted) / scale)
-        return float(np.sum(share * (0.5 * (1 + means) * plus + 0.5 * (1 - means) * minus)))
+        plus = ndtr(-(centre[..., None] + slope + fitted) / scale)  # u too low for a label +1
+        minus = ndtr((centre[..., None] + slope - fitted) / scale)
+        wrong = 0.5 * (1 + means) * plus + 0.5 * (1 - means) * minus
+        return np.asarray(np.sum(share * wrong, axis=(-1, -2)))
 
-    delta, none = errors.delta[:, None], np.zeros((len(a), 1))
-    noise = np.zeros_like(none) if law.signs else (delta * law.noise) ** 2
-    return Rates(
-        rate(a[:, None], none, none),
-        rate((a + errors.shift)[:, None], delta, noise),
-    )
+    none, delta = np.zeros(1), errors.delta[..., None]
+    noise = none if law.signs else (delta * law.noise) ** 2
+    return Rates(rate(a, none, none), rate(a + errors.shift, delta, noise))

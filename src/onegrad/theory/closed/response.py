@@ -1,4 +1,4 @@
-"""Errors from one linear response of the equivalent.
+"""How the equivalent answers to a change of the samples' weights, at all points of a curve at once.
 
 A change of weights by the outer product of one sample type changes τ by −S⁻¹q/π, with
 
@@ -6,7 +6,8 @@ A change of weights by the outer product of one sample type changes τ by −S�
     S = diag(1/(π τ²)) − H,  H(t, t') = (k/N) Σ_j ν_jϱ_jϱ'_j (b_tᵀ𝒦_jb_t')² + k (α_tᵀ𝒦_Aα_t')²
 
 so T_{ss'} = (1/m)[k q S⁻¹ qᵀ + N Σ_j ν_j (P_sᵀ𝒮_jP_s')² + (P^A_sᵀ𝒮_AP^A_s')²] carries the error of
-one type to the others: ε = e + T diag(p/(1+δ)²) ε.
+one type to the others: ε = e + T diag(p/(1+δ)²) ε. Squares of inner products are products of pairs:
+H has a low rank, and T is never formed.
 """
 
 from __future__ import annotations
@@ -15,119 +16,163 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
 from onegrad.describe.arrays import Floats
+from onegrad.describe.exceptions import NotConverged
 from onegrad.theory.closed.equivalent import Equivalent
-from onegrad.theory.closed.feature_grid import FeatureGrid
+from onegrad.theory.closed.feature_grid import FeatureGrid, Pairs
+
+LEADING = 10  # modes whose answers are kept in H
+TOLERANCE, MOST_ITERATIONS = 1e-10, 500
 
 
 @dataclass(frozen=True)
 class Response:
-    """One point (m, λ) of a solution, and how it answers to a change of weights."""
+    """The answer at every point (m, λ) of a solution; arrays have the points first."""
 
     solution: Equivalent
-    index: int
 
     @property
     def grid(self) -> FeatureGrid:
         """The features."""
         return self.solution.grid
 
-    @property
-    def neurons(self) -> int:
-        """k."""
-        return self.solution.neurons
-
-    @property
-    def samples(self) -> float:
-        """m."""
-        return float(self.solution.samples[self.index])
-
-    @property
-    def delta(self) -> Floats:
-        """δ_s."""
-        return self.solution.delta[self.index]
-
-    @property
-    def tau(self) -> Floats:
-        """τ_t."""
-        return self.solution.tau[self.index]
-
-    @property
+    @cached_property
     def kept(self) -> Floats:
         """p̃_s = p_s/(1 + δ_s)."""
-        return self.grid.sample_weights / (1 + self.delta)
-
-    @property
-    def linear(self) -> Floats:
-        """𝒮_j."""
-        return self.solution.matrices.linear[self.index]
-
-    @property
-    def mode(self) -> Floats:
-        """𝒮_A."""
-        return self.solution.matrices.mode[self.index]
-
-    @property
-    def mode_samples(self) -> Floats:
-        """Γ_A."""
-        return self.solution.matrices.mode_samples[self.index]
+        return self.grid.sample_weights / (1 + self.solution.delta)
 
     @cached_property
     def free_linear(self) -> Floats:
         """Ξ_j."""
-        gamma = self.solution.matrices.linear_samples[self.index]
-        return np.eye(len(gamma)) - self.linear @ gamma
+        matrices = self.solution.matrices
+        size = matrices.linear.shape[-1]
+        return np.eye(size) - matrices.linear @ matrices.linear_samples[:, None]
 
     @cached_property
     def free_mode(self) -> Floats:
         """Ξ_A."""
-        return np.eye(len(self.mode)) - self.mode @ self.mode_samples
+        matrices = self.solution.matrices
+        return np.eye(matrices.mode.shape[-1]) - matrices.mode @ matrices.mode_samples
 
     @cached_property
     def loads(self) -> Floats:
-        """q, samples × neurons."""
+        """q, points × samples × neurons."""
         grid = self.grid
-        total = grid.own + sum(
-            (part @ self.free_mode @ grid.mode_neurons.T) ** 2 for part in grid.modes
-        )
-        for share, profile, free in zip(grid.groups, grid.profile, self.free_linear, strict=True):
-            total += (share * profile) * (grid.linear @ free @ grid.linear_neurons.T) ** 2
+        dressed = self.free_mode @ grid.mode_neurons.T
+        total = grid.own + (grid.modes[0] @ dressed) ** 2 + (grid.modes[1] @ dressed) ** 2
+        for j, (share, profile) in enumerate(zip(grid.groups, grid.profile, strict=True)):
+            linear = grid.linear @ self.free_linear[:, j] @ grid.linear_neurons.T
+            total += (share * profile) * linear**2
         return total
 
     @cached_property
-    def _factor(self) -> tuple[tuple[Floats, bool], Floats]:
-        """√π τ S √π τ, factored, and √π τ."""
-        grid, k, matrices = self.grid, self.neurons, self.solution.matrices
-        b, alpha = grid.linear_neurons, grid.mode_neurons
-        carried = k * (alpha @ matrices.mode_left[self.index] @ alpha.T) ** 2
-        for share, profile, left in zip(
-            grid.groups, grid.profile, matrices.linear_left[self.index], strict=True
-        ):
-            pair = (b @ left @ b.T) ** 2
-            carried += (share * k / grid.bulk) * (profile[:, None] * pair * profile)
-        root = np.sqrt(grid.neuron_weights) * self.tau
-        system = np.eye(len(root)) - root[:, None] * carried * root
-        return cho_factor(system, lower=True, check_finite=False), root
-
-    def solved(self, right: Floats) -> Floats:
-        """Return S⁻¹ right, for columns."""
-        factor, root = self._factor
-        answer: Floats = cho_solve(factor, (right.T * root).T, check_finite=False)
-        return (answer.T * root).T
+    def _root(self) -> Floats:
+        """√π τ."""
+        return np.sqrt(self.grid.neuron_weights) * self.solution.tau
 
     @cached_property
-    def carried(self) -> Floats:
-        """T, samples × samples."""
+    def _coupling(self) -> Floats:
+        """V with (√π τ S √π τ)⁻¹ = I + VVᵀ, points × neurons × pairs."""
+        grid, k, matrices = self.grid, self.solution.neurons, self.solution.matrices
+        columns = []
+        for j, (share, profile) in enumerate(zip(grid.groups, grid.profile, strict=True)):
+            places = grid.linear_neurons @ _root_of(matrices.linear_left[:, j])
+            scale = np.sqrt(share * k / grid.bulk)
+            columns.append(_pair_columns(places) * (scale * profile)[:, None])
+        columns.append(np.sqrt(k) * _pair_columns(self._leading_modes()))
+        pairs = np.concatenate(columns, axis=-1) * self._root[..., None]
+        inner = np.eye(pairs.shape[-1]) - np.swapaxes(pairs, -1, -2) @ pairs
+        try:
+            lower = np.linalg.cholesky(inner)
+        except np.linalg.LinAlgError:
+            raise NotConverged(
+                "method='closed': the equivalent is not stable here; raise the ridge, or use "
+                "method='types'"
+            ) from None
+        return np.swapaxes(np.linalg.solve(lower, np.swapaxes(pairs, -1, -2)), -1, -2)
+
+    def _leading_modes(self) -> Floats:
+        """Return 𝒦_A^{1/2}α of the modes that neurons resist most, points × neurons × modes."""
         grid = self.grid
-        total = self.neurons * self.loads @ self.solved(self.loads.T)
-        for share, own in zip(grid.groups, self.linear, strict=True):
-            total += grid.bulk * share * (grid.linear @ own @ grid.linear.T) ** 2
-        for left in grid.modes:
-            for right in grid.modes:
-                total += (left @ self.mode @ right.T) ** 2
-        return total / self.samples
+        places = grid.mode_neurons @ _root_of(self.solution.matrices.mode_left)
+        weighted = places * (self.solution.tau * grid.neuron_weights)[..., None]
+        _, turn = np.linalg.eigh(np.swapaxes(places, -1, -2) @ weighted)
+        return places @ turn[..., -LEADING:]
+
+    def solved(self, right: Floats) -> Floats:
+        """Return S⁻¹ right, points × neurons (× columns)."""
+        columns = right[..., None] if right.ndim == 2 else right
+        scaled = columns * self._root[..., None]
+        coupling = self._coupling
+        scaled = scaled + coupling @ (np.swapaxes(coupling, -1, -2) @ scaled)
+        scaled = scaled * self._root[..., None]
+        return scaled[..., 0] if right.ndim == 2 else scaled
+
+    def seen(self, neurons: Floats) -> Floats:
+        """Return q·neurons, points × samples (× columns)."""
+        if neurons.ndim == 2:
+            return (self.loads @ neurons[..., None])[..., 0]
+        return self.loads @ neurons
+
+    @cached_property
+    def _sample_roots(self) -> tuple[Floats, Floats, Floats]:
+        """P𝒮_j^{1/2} with √(Nν_j), and P^A𝒮_A^{1/2} of both kinds of modes."""
+        grid, matrices = self.grid, self.solution.matrices
+        scale = (grid.bulk * grid.groups) ** 0.25
+        linear = grid.linear @ (_root_of(matrices.linear) * scale[:, None, None])
+        root = _root_of(matrices.mode)
+        return linear, grid.modes[0] @ root, grid.modes[1] @ root
+
+    def carried(self, weights: Floats) -> Floats:
+        """Return T·weights, points × samples."""
+        k, m = self.solution.neurons, self.solution.samples[:, None]
+        answer = (weights[:, None] @ self.loads)[:, 0]
+        total = k * self.seen(self.solved(answer))
+        linear, first, second = self._sample_roots
+        total += np.sum(_squared_times([linear], weights[:, None]), axis=1)
+        total += _squared_times([first, second], weights)
+        return total / m
+
+    def settled(self, own: Floats) -> Floats:
+        """Return ε = (I − T diag(p/(1+δ)²))⁻¹ e by conjugate gradients."""
+        root = np.sqrt(self.grid.sample_weights) / (1 + self.solution.delta)
+        rest = own * root
+        answer, direction = np.zeros_like(rest), rest.copy()
+        size = start = np.einsum("bs,bs->b", rest, rest)
+        for _ in range(MOST_ITERATIONS):
+            image = direction - root * self.carried(root * direction)
+            length = size / np.maximum(np.einsum("bs,bs->b", direction, image), 1e-300)
+            answer += length[:, None] * direction
+            rest = rest - length[:, None] * image
+            following = np.einsum("bs,bs->b", rest, rest)
+            if np.all(following <= TOLERANCE**2 * start):
+                return own + self.carried(root * answer)
+            direction = rest + (following / np.maximum(size, 1e-300))[:, None] * direction
+            size = following
+        raise NotConverged(
+            "method='closed': errors amplify each other without end here; raise the ridge, or use "
+            "method='types'"
+        )
+
+
+def _root_of(matrices: Floats) -> Floats:
+    """Return L with LLᵀ the symmetric matrices, its largest columns last."""
+    values, vectors = np.linalg.eigh(matrices)
+    return vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :]
+
+
+def _pair_columns(places: Floats) -> Floats:
+    """Return columns whose inner products are the squares of those of `places`."""
+    pairs = Pairs(places.shape[-1])
+    i, j = pairs.upper
+    return places[..., i] * places[..., j] * np.sqrt(pairs.counts)
+
+
+def _squared_times(parts: list[Floats], weights: Floats) -> Floats:
+    """Return Σ (GG'ᵀ)²·weights over all pairs of parts, squared entry by entry."""
+    inner = sum(np.swapaxes(part * weights[..., None], -1, -2) @ part for part in parts)
+    return sum(np.sum((part @ inner) * part, axis=-1) for part in parts)
 
 
 @dataclass(frozen=True)
@@ -136,20 +181,22 @@ class Fit:
 
     output: Floats  # M̂_s, mean output
     second_output: Floats  # of the fluctuation of |ẑ|²
-    projections: Floats  # ψ_j, groups × samples: covariance with z
+    projections: Floats  # ψ_j, covariances with z by group
     covariance: Floats  # Σ_j ν_jψ_j
     pull: Floats  # ā_t: the mean weight is τ_tā_t
     square: Floats  # ā² + (1/N) Σ_j ν_jϱ_j (b_tᵀΞ_jᵀh)²
 
     @classmethod
-    def of(cls, point: Response) -> Fit:
-        """Return the mean fit at one point."""
-        grid = point.grid
-        modes = (point.kept * grid.label(1)) @ grid.modes[0]  # h_A
-        linear = (point.kept * grid.label(1, 1)) @ grid.linear  # h
-        output, second = (part @ (point.mode @ modes) for part in grid.modes)
-        projections = (point.linear @ linear) @ grid.linear.T
-        pull = grid.mode_neurons @ (point.free_mode.T @ modes)
-        along = (linear @ point.free_linear) @ grid.linear_neurons.T  # groups × neurons
-        square = pull**2 + grid.groups @ (grid.profile * along**2) / grid.bulk
-        return cls(output, second, projections, grid.groups @ projections, pull, square)
+    def of(cls, response: Response) -> Fit:
+        """Return the mean fit at every point."""
+        grid, matrices = response.grid, response.solution.matrices
+        modes = (response.kept * grid.label(1)) @ grid.modes[0]  # h_A
+        linear = (response.kept * grid.label(1, 1)) @ grid.linear  # h
+        learned = np.einsum("brq,bq->br", matrices.mode, modes)
+        output, second = (learned @ part.T for part in grid.modes)
+        projections = np.einsum("bjrq,bq->bjr", matrices.linear, linear) @ grid.linear.T
+        pull = np.einsum("bq,bqr->br", modes, response.free_mode) @ grid.mode_neurons.T
+        along = np.einsum("bq,bjqr->bjr", linear, response.free_linear) @ grid.linear_neurons.T
+        square = pull**2 + np.einsum("j,bjt->bt", grid.groups, grid.profile * along**2) / grid.bulk
+        mean = np.einsum("j,bjs->bs", grid.groups, projections)
+        return cls(output, second, projections, mean, pull, square)

@@ -30,6 +30,7 @@ class Setting:
     bulk_deviation: float  # b, at which Hermite models expand σ
     second_layer: Literal["gaussian", "sign", "constant"] = "gaussian"
     exact_counts: bool = True
+    binary: bool = False  # whether labels are signs, with or without noise
 
     @property
     def entry(self) -> float:
