@@ -11,8 +11,8 @@ from itertools import product
 
 import numpy as np
 from scipy.linalg import eigh_tridiagonal
-from scipy.special import roots_genlaguerre
-from scipy.stats import norm, qmc
+from scipy.special import ndtr, ndtri, roots_genlaguerre
+from scipy.stats import qmc
 
 from onegrad.calculus.polynomials import gauss_hermite, gauss_legendre
 from onegrad.describe.arrays import Floats
@@ -45,16 +45,22 @@ def half_range_rule(count: int) -> Rule:
 @functools.lru_cache(maxsize=4096)
 def split_normal_rule(count: int, cut: float) -> Rule:
     """Return a rule for N(0, 1) with `count` Gauss nodes on each side of `cut`."""
-    if cut == 0:
-        return half_range_rule(count)
-    mass = float(norm.cdf(cut))
-    parts = [
-        (nodes, share * weights)
-        for ends, share in (((-END, cut), mass), ((cut, END), 1 - mass))
-        if share > 0
-        for nodes, weights in [_one_sided(count, *ends)]
-    ]
-    return np.concatenate([n for n, _ in parts]), np.concatenate([w for _, w in parts])
+    return half_range_rule(count) if cut == 0 else panel_rule((cut,), (count, count))
+
+
+@functools.lru_cache(maxsize=4096)
+def panel_rule(cuts: tuple[float, ...], counts: tuple[int, ...]) -> Rule:
+    """Return a rule for N(0, 1) with so many Gauss nodes on each panel between the cuts."""
+    edges = (-END, *cuts, END)
+    nodes, weights = [], []
+    for low, high, count in zip(edges[:-1], edges[1:], counts, strict=True):
+        share = float(ndtr(high) - ndtr(low)) if high <= 0 else float(ndtr(-low) - ndtr(-high))
+        if share > 0:
+            x, w = _one_sided(count, low, high)
+            nodes.append(x)
+            weights.append(share * w)
+    total = np.concatenate(weights)
+    return np.concatenate(nodes), total / total.sum()
 
 
 def _one_sided(count: int, low: float, high: float) -> Rule:
@@ -64,7 +70,7 @@ def _one_sided(count: int, low: float, high: float) -> Rule:
     """
     points, fine = gauss_legendre(400)
     z = low + (high - low) / 2 * (points + 1)
-    edge = max(low, 0.0) if low >= 0 else min(high, 0.0)  # where the density is largest
+    edge = min(max(low, 0.0), high)  # where the density is largest
     w = fine * np.exp(-(z**2 - edge**2) / 2)
     previous, current = np.zeros_like(z), np.sqrt(w / w.sum())
     diagonal, beside = np.zeros(count), np.zeros(count)
@@ -143,7 +149,7 @@ def degree_seven_rule(coordinates: int) -> Rule | None:
 def scattered_rule(coordinates: int, count: int) -> Rule:
     """Return about `count` equally weighted Sobol points and their negatives, covariance I."""
     half = 1 << max(int(np.ceil(np.log2(count))) - 1, 1)
-    points = norm.ppf(qmc.Sobol(coordinates, seed=SOBOL_SEED).random(half))
+    points = ndtri(qmc.Sobol(coordinates, seed=SOBOL_SEED).random(half))
     points = np.concatenate([points, -points])
     root = np.linalg.cholesky(points.T @ points / len(points))
     return np.linalg.solve(root, points.T).T, np.full(len(points), 1 / len(points))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onegrad.calculus.normal_rules import Rule, half_range_rule, normal_rule, product_rule
+from onegrad.calculus.normal_rules import Rule, normal_rule, product_rule
 from onegrad.describe.arrays import Floats, Ints
 from onegrad.theory.closed.bulk_groups import BulkGroups, bulk_groups
 from onegrad.theory.closed.frame import Frame
@@ -184,10 +184,9 @@ def _second_layer(setting: Setting, strength: float) -> Rule:
         return np.array([-1.0, 1.0]), np.array([0.5, 0.5])
     if setting.second_layer == "constant":
         return np.ones(1), np.ones(1)
-    if strength > STRONG_STEP:
-        return half_range_rule(STRONG_NODES)
-    coordinate = Coordinate(max(strength, 0.07))
-    return coordinate.rule(coordinate.count)
+    strong = strength > STRONG_STEP
+    coordinate = Coordinate(max(strength, 0.07), 0.0 if strong else None)
+    return coordinate.rule(STRONG_NODES if strong else coordinate.count)
 
 
 def _loads(setting: Setting, law: StepLaw, rows: _Rows, kept: int) -> Floats:

@@ -15,7 +15,7 @@ DROPPED = 0.015  # strength of a sample's coordinate that does not matter
 STRONG = 0.45  # from which features look kinked along a coordinate
 READ, HARDLY_READ = 0.05, 1e-4  # shares of the label's variance along its own coordinate
 JUMP_NODES = 8  # on each side, where labels jump
-MOST_SAMPLES = 600  # types of all components together
+MOST_SAMPLES = 300  # types of all components together
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ weak coordinates are taken together by a rule of several, and strong ones get fe
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import log
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from onegrad.calculus.normal_rules import (
     Rule,
     degree_seven_rule,
     normal_rule,
+    panel_rule,
     product_rule,
     scattered_rule,
     split_normal_rule,
@@ -25,7 +27,9 @@ from onegrad.describe.arrays import Floats
 NODES = ((0.06, 2), (0.12, 3), (0.4, 5), (0.75, 7), (1.0, 9), (np.inf, 13))
 SIDED = ((0.15, 3), (0.5, 4), (1.2, 6), (np.inf, 8))  # on each side of a cut
 WEAK, MODERATE = 0.12, 0.35  # strengths up to which a rule of degree 5, of degree 7 is enough
-FEWEST, FEWEST_SIDED = 3, 3
+GRADED, GRADED_REACH = 2.0, 1.5  # strength from which nodes are graded, and their reach times it
+GRADED_RATIO = 1.15
+FEWEST, FEWEST_SIDED = 3, 4
 SCATTERED = 512
 COARSE = 0.6  # share of the nodes that a coordinate needs below which it is said
 SMALLEST_WEIGHT = 1e-7
@@ -51,8 +55,19 @@ class Coordinate:
         return self.count if self.cut is None else 2 * self.count
 
     def rule(self, count: int) -> Rule:
-        """Return the rule with so many nodes, on each side where there is a cut."""
-        return normal_rule(count) if self.cut is None else split_normal_rule(count, self.cut)
+        """Return the rule with so many nodes, on each side where there is a cut.
+
+        A very strong coordinate bends features near its cut: part of the nodes lie there.
+        """
+        if self.cut is None:
+            return normal_rule(count)
+        if self.strength < GRADED:
+            return split_normal_rule(count, self.cut)
+        near = max(2, 2 * count // 5)
+        # Of few sizes, so that rules are made once.
+        reach = GRADED_REACH / GRADED_RATIO ** round(log(self.strength, GRADED_RATIO))
+        cuts = (self.cut - reach, self.cut, self.cut + reach)
+        return panel_rule(cuts, (count - near, near, near, count - near))
 
 
 @dataclass(frozen=True)
