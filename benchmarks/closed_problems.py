@@ -31,7 +31,7 @@ from onegrad.verbs.closed_setting import closed_problem
 MODELS = ("network", "hermite", "untrained")
 METRICS = ("test_mse", "train_mse", "squared_weight_norm", "misclassification")
 INDICATORS = ("amplification", "size", "step_noise", "modes", "spread", "step_ratio", "coarse")
-SMALLEST, LARGEST = 100, 1500  # samples and neurons
+SMALLEST, LARGEST = 100, 1000  # samples and neurons
 
 
 def random_problem(rng: np.random.Generator) -> Problem:

@@ -72,8 +72,8 @@ def require_closed(problem: Problem) -> None:
             raise InvalidInput(f"{said}: method='closed' does not know it; use method='types'")
 
 
-def closed_problem(problem: Problem) -> ClosedProblem:
-    """Return what theory without draws is told."""
+def closed_problem(problem: Problem, *, draft: bool = False) -> ClosedProblem:
+    """Return what theory without draws is told; a draft has fewer types, and the RMS overlap."""
     require_closed(problem)
     source = problem.data
     assert isinstance(source, MixtureSource)
@@ -85,10 +85,11 @@ def closed_problem(problem: Problem) -> ClosedProblem:
         span = spike_span(source, problem.dimension, strengths)
         norm = problem.scaling.norm or span.norm
         degree = theorem_degree(_strength(problem, norm), cap=problem.scaling.degree_cap)
-        base = _setting(problem, span, norm)
+        base = replace(_setting(problem, span, norm), draft=draft)
         share = _overlap(problem, span)
         overlap = max(overlap, share)
-        chosen = _overlaps(base, span, share) if len(draws) == 1 else [(1.0, base)]
+        several = len(draws) == 1 and not draft
+        chosen = _overlaps(base, span, share) if several else [(1.0, base)]
         settings += [WeightedSetting(weight / len(draws), own) for weight, own in chosen]
     return ClosedProblem(tuple(settings), degree, overlap)
 

@@ -39,8 +39,8 @@ class ClosedTheory:
         return self._with_samples(untrained(self.setting))
 
     def _with_samples(self, types: NeuronTypes) -> tuple[NeuronTypes, SamplePoints]:
-        law = self.setting.law
-        return types, sample_points(types.frame, law, types.load, types.bulk_variance)
+        law, most = self.setting.law, self.setting.most_samples
+        return types, sample_points(types.frame, law, types.load, types.bulk_variance, most)
 
     def types(self, layer: Layer = "trained") -> tuple[NeuronTypes, SamplePoints]:
         """Return the types of neurons and of samples, before or after the step."""

@@ -74,7 +74,11 @@ def initial_features(setting: Setting, types: InitialTypes) -> InitialFeatures:
     frame, law, sigma = setting.frame, setting.law, setting.activation
     n, entry = frame.bulk, setting.entry
     samples = sample_points(
-        frame, law, setting.row_variance * np.eye(frame.size), n * setting.row_variance
+        frame,
+        law,
+        setting.row_variance * np.eye(frame.size),
+        n * setting.row_variance,
+        setting.most_samples,
     )
     means = samples.points @ (entry * types.places).T
     deviations = np.sqrt(samples.level * n)[:, None] * entry

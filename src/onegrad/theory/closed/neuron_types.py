@@ -23,7 +23,8 @@ NOISY = 0.02  # step noise from which bulk directions differ, and e is no ordina
 SEEN = 0.003  # strength from which the step's direction is kept
 STRONG_STEP, STRONG_NODES = 0.4, 6
 PLANE_NODES = 2  # of x_v and x_e
-FEW_INITIAL, MOST_NEURONS = 150, 1200
+FEW_INITIAL = 150  # types before the step, unless its own nodes leave room for more
+DRAFT_NODES = 3  # of ω on each side, in drafts
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class NeuronTypes:
 
 def untrained(setting: Setting) -> NeuronTypes:
     """Return the types before the step."""
-    types = initial_types(setting, MOST_NEURONS)
+    types = initial_types(setting, setting.most_neurons)
     count = len(types.weights)
     length = np.sqrt(setting.frame.bulk) * setting.entry
     return NeuronTypes(
@@ -72,12 +73,12 @@ def trained(setting: Setting) -> NeuronTypes:
     """Return the types after the step; those before it where it does nothing."""
     if setting.learning_rate == 0:
         return untrained(setting)
-    types = initial_types(setting, FEW_INITIAL)
+    types = initial_types(setting, min(FEW_INITIAL, setting.most_neurons // 4))
     features = initial_features(setting, types)
     law = step_law(setting, types, features)
     others = _others(setting, types, law)
-    room = MOST_NEURONS // int(np.prod([len(weights) for _, weights in others]))
-    if room > FEW_INITIAL and types.fewer:  # the step's own nodes leave room for more
+    room = setting.most_neurons // int(np.prod([len(weights) for _, weights in others]))
+    if room > len(types.weights) and types.fewer:  # the step's own nodes leave room for more
         types = initial_types(setting, room)
         features = initial_features(setting, types)
         law = step_law(setting, types, features)
@@ -186,7 +187,8 @@ def _second_layer(setting: Setting, strength: float) -> Rule:
         return np.ones(1), np.ones(1)
     strong = strength > STRONG_STEP
     coordinate = Coordinate(max(strength, 0.07), 0.0 if strong else None)
-    return coordinate.rule(STRONG_NODES if strong else coordinate.count)
+    nodes = DRAFT_NODES if setting.draft else STRONG_NODES
+    return coordinate.rule(nodes if strong else coordinate.count)
 
 
 def _loads(setting: Setting, law: StepLaw, rows: _Rows, kept: int) -> Floats:

@@ -15,7 +15,6 @@ DROPPED = 0.015  # strength of a sample's coordinate that does not matter
 STRONG = 0.45  # from which features look kinked along a coordinate
 READ, HARDLY_READ = 0.05, 1e-4  # shares of the label's variance along its own coordinate
 JUMP_NODES = 8  # on each side, where labels jump
-MOST_SAMPLES = 300  # types of all components together
 
 
 @dataclass(frozen=True)
@@ -38,9 +37,13 @@ class SamplePoints:
         return own[self.part]
 
 
-def sample_points(frame: Frame, law: LabelLaw, load: Floats, bulk_variance: float) -> SamplePoints:
-    """Return the types of samples; `load` is E[ℓℓᵀ] of neurons, `bulk_variance` their mean q²."""
-    most = MOST_SAMPLES // len(frame.parts)
+def sample_points(
+    frame: Frame, law: LabelLaw, load: Floats, bulk_variance: float, most: int
+) -> SamplePoints:
+    """Return about `most` types of samples at the most.
+
+    `load` is E[ℓℓᵀ] of neurons, `bulk_variance` their mean q².
+    """
     means = sum(
         (part.weight * np.outer(part.mean, part.mean) for part in frame.parts),
         np.zeros((frame.size, frame.size)),
@@ -49,7 +52,7 @@ def sample_points(frame: Frame, law: LabelLaw, load: Floats, bulk_variance: floa
     for part in frame.parts:
         strength = load / (bulk_variance * part.level)
         axes, coordinates, root = _axes(frame, part, law, strength, means)
-        rule = joint_rule(coordinates, most)
+        rule = joint_rule(coordinates, most // len(frame.parts))
         place = np.array(axes).reshape(-1, frame.size)
         nodes.append(part.mean + (rule.nodes @ place) @ root)
         rules.append(rule)

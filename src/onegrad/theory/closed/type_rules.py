@@ -79,15 +79,19 @@ class JointRule:
     coarse: bool = False
 
 
+NOTHING = JointRule(np.zeros((1, 0)), np.ones(1))
+
+
 def joint_rule(coordinates: list[Coordinate], most: int) -> JointRule:
     """Return a rule for all coordinates with about `most` nodes at the most."""
     if np.prod([float(c.total) for c in coordinates]) <= most:
         return _pruned(*product_rule([c.rule(c.count) for c in coordinates]), coarse=False)
     weak = [j for j, c in enumerate(coordinates) if c.cut is None and c.strength < MODERATE]
     strong = [j for j in range(len(coordinates)) if j not in weak]
-    if len(weak) < 3:
-        weak, strong = [], list(range(len(coordinates)))
     inner = _together([coordinates[j].strength for j in weak])
+    apart = float(np.prod([float(coordinates[j].total) for j in weak]))
+    if inner is None or len(inner.weights) >= apart:
+        weak, strong, inner = [], list(range(len(coordinates))), NOTHING
     counts, coarse = _shrunk([coordinates[j] for j in strong], most // len(inner.weights))
     outer = product_rule([coordinates[j].rule(n) for j, n in zip(strong, counts, strict=True)])
     nodes = np.zeros((len(outer[1]) * len(inner.weights), len(coordinates)))
@@ -102,11 +106,11 @@ def _pruned(nodes: Floats, weights: Floats, *, coarse: bool) -> JointRule:
     return JointRule(nodes[keep], weights[keep] / weights[keep].sum(), coarse)
 
 
-def _together(strengths: list[float]) -> JointRule:
-    """Return one rule of several weak coordinates."""
+def _together(strengths: list[float]) -> JointRule | None:
+    """Return one rule of several weak coordinates, None for fewer than three."""
     count = len(strengths)
-    if count == 0:
-        return JointRule(np.zeros((1, 0)), np.ones(1))
+    if count < 3:
+        return None
     if max(strengths) < WEAK and count <= 8:
         return JointRule(*stroud_rule(count))
     rule = degree_seven_rule(count) if count <= 7 else None
