@@ -24,7 +24,7 @@ from onegrad.theory.errors_by_types import Solution, TypeErrors, solve_by_types,
 from onegrad.theory.grid_types import Types, all_types, fits_grid
 from onegrad.theory.margins import Margins, PointBlock
 from onegrad.theory.own_covariances import OwnCovariances
-from onegrad.theory.reliability import Indicators, known_failures, theory_error
+from onegrad.theory.reliability import Indicators, known_failures, reach_spread, theory_error
 from onegrad.theory.shared_covariance import SharedCovariance
 from onegrad.theory.spike_grid import GridTooLarge
 from onegrad.theory.type_moments import component_moments, grid_labels, grid_moments, unevenness
@@ -32,6 +32,8 @@ from onegrad.theory.type_moments import component_moments, grid_labels, grid_mom
 LARGEST_UNEVENNESS = 0.8  # of types that share a covariance
 LARGEST_CORRELATION = 0.9  # of output and projection, squared, for types that share a covariance
 MOST_WORK = 1e9  # types × k² of a model whose types have a covariance each without being asked
+# Of reaches, and of neurons to samples: readouts that fit all samples feel the covariances' shapes.
+LARGEST_SPREAD, WIDE = 0.35, 1.1
 
 
 @dataclass(frozen=True)
@@ -107,18 +109,27 @@ class ModelTypes:
         return OwnCovariances(self._grid, labels, exact_counts=self.exact_counts)
 
     def solve(self, samples: int, ridge: float, *, loss: str) -> Solution:
-        """Return the solution; by a covariance per type where u and s nearly agree."""
+        """Return the solution; by a covariance per type where one for all does not serve.
+
+        That is where u and s nearly agree, or where a wide network fits samples of unequal reach.
+        """
         algebra, own = self._first
         if own or not self.on_grid:
             return solve_by_types(algebra, samples, ridge, loss=loss)
         try:
             solution = solve_by_types(algebra, samples, ridge, loss=loss)
-            if solution.correlation <= LARGEST_CORRELATION:
+            if solution.correlation <= LARGEST_CORRELATION and not self._strained(solution):
                 return solution
         except NotConverged:
             if algebra.labels.centres is None or loss == "square":
                 raise
         return solve_by_types(self._own, samples, ridge, loss=loss)
+
+    def _strained(self, solution: Solution) -> bool:
+        """Whether samples of unequal reach are fitted, by a network small enough to do better."""
+        assert self._grid is not None
+        wide = solution.algebra.neurons > WIDE * solution.samples
+        return wide and reach_spread(solution) > LARGEST_SPREAD and _work(self._grid) <= MOST_WORK
 
     @property
     def _averaged(self) -> bool:

@@ -43,15 +43,20 @@ class Indicators:
         whole = float(weights @ ((solution.labels.means - law.mean) ** 2 + law.variance))
         whole += float(weights @ (solution.labels.variances - 2 * law.label))
         spread = float(weights @ solution.variance)
-        logs = np.log1p(solution.reach)
-        mean = float(weights @ logs) / float(weights.sum())
         used = solution.shares[solution.shares > 0]
         return cls(
             amplification=1 + spread / max(whole, 1e-300),
             size=1 / min(solution.samples, solution.algebra.neurons),
             count=1 / (solution.samples * float(used.min())),
-            reach=float(np.sqrt(weights @ (logs - mean) ** 2)),
+            reach=reach_spread(solution),
         )
+
+
+def reach_spread(solution: RidgeByTypes | ConvexByTypes) -> float:
+    """Return the deviation of log(1 + γ_t) over types."""
+    weights, logs = solution.weights, np.log1p(solution.reach)
+    mean = float(weights @ logs) / float(weights.sum())
+    return float(np.sqrt(weights @ (logs - mean) ** 2))
 
 
 def known_failures(solution: RidgeByTypes | ConvexByTypes, errors: dict[str, float]) -> list[str]:
