@@ -31,7 +31,7 @@ REACH = 8.0  # deviations
 HALF_LINE_NODES = 48
 # Between two kinks of the link, where one panel may hold the whole density: E z² to 5e−8. What has
 # no weight in any type is left out.
-PROJECTION_NODES, SMALLEST_WEIGHT = 40, 1e-14
+PROJECTION_NODES, SMALLEST_WEIGHT = 40, 1e-11
 NOISE_NODES = 7
 # Of σ_t² left when u is known: beyond, u and s are the same to the equations.
 SMALLEST_SHARE = 1e-3
