@@ -26,7 +26,7 @@ from onegrad.theory.errors_by_types import Solution, TypeErrors, solve_by_types,
 from onegrad.theory.grid_types import Types, all_types, fits_grid
 from onegrad.theory.margins import Margins, PointBlock
 from onegrad.theory.own_covariances import OwnCovariances
-from onegrad.theory.reliability import Indicators, known_failures, reach_spread, theory_error
+from onegrad.theory.reliability import known_failures, reach_spread, theory_error
 from onegrad.theory.shared_covariance import SharedCovariance
 from onegrad.theory.spike_grid import GridTooLarge
 from onegrad.theory.type_moments import component_moments, grid_labels, grid_moments, unevenness
@@ -35,7 +35,7 @@ LARGEST_UNEVENNESS = 0.8  # of types that share a covariance
 LARGEST_CORRELATION = 0.9  # of output and projection, squared, for types that share a covariance
 MOST_WORK = 1e9  # types × k² of a model whose types have a covariance each without being asked
 # Of reaches, and of neurons to samples: readouts that fit all samples feel the covariances' shapes.
-LARGEST_SPREAD, WIDE = 0.35, 1.1
+LARGEST_SPREAD, WIDE, LESS_WORK = 0.35, 1.1, 2e8
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ class ModelTypes:
         """Whether samples of unequal reach are fitted, by a network small enough to do better."""
         assert self._grid is not None
         wide = solution.algebra.neurons > WIDE * solution.samples
-        return wide and reach_spread(solution) > LARGEST_SPREAD and _work(self._grid) <= MOST_WORK
+        return wide and reach_spread(solution) > LARGEST_SPREAD and _work(self._grid) <= LESS_WORK
 
     @property
     def _averaged(self) -> bool:
@@ -211,5 +211,5 @@ def _work(types: list[Types]) -> float:
 
 def _with_error(solution: Solution | ClassesByTypes) -> dict[str, float]:
     parts = solution.outputs if isinstance(solution, ClassesByTypes) else [solution]
-    error = max(theory_error(Indicators.of(part)) for part in parts)
+    error = max(theory_error(part) for part in parts)
     return {**solution.errors(), "theory_error": error}
