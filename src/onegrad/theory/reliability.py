@@ -16,8 +16,8 @@ import numpy as np
 from onegrad.theory.convex_by_types import ConvexByTypes
 from onegrad.theory.ridge_by_types import RidgeByTypes
 
-# log error = constant + Σ slope · log indicator, fitted by benchmarks/calibrate.py. The spread of the
-# reach tells nothing more since types of unequal reach have a covariance each where it matters.
+# log error = constant + Σ slope · log indicator, fitted by benchmarks/calibrate.py. The spread of
+# the reach tells nothing more: where it matters, types have a covariance each.
 CONSTANT = -0.760
 SLOPES = {"amplification": 0.787, "size": 0.386, "count": 0.327, "reach": 0.0}
 SMALLEST, LARGEST = 0.005, 1.0
