@@ -20,7 +20,7 @@ from scipy.optimize import minimize
 from onegrad.describe.arrays import Floats
 
 SMALL = 0.01  # beside the spread of reaches, which may be 0
-COVERED = 0.94  # of the problems fitted, so that nine in ten of fresh ones are
+COVERED = 0.94  # of the problems fitted: others are covered less
 # Most deviations are smaller than their standard errors: slopes stay near what one expects.
 EXPECTED, FREEDOM = np.array([1.0, 0.5, 0.25, 0.25]), 0.25
 INDICATORS = ("amplification", "size", "count", "reach")
