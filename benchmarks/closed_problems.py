@@ -7,7 +7,7 @@ random, classes, signs; ranks, means, levels, weights, alignments, second layers
 penalties 1e-5 to 1. Printed for each problem: the deviation of the predicted test error of network,
 Hermite model and untrained network from the trials' mean; then weighted means and shares within
 3 %, 5 % and `theory_error`. FILE gets a line of CSV per model, from which
-`benchmarks/calibrate_closed.py` fits the constants of `theory_error`.
+`benchmarks/calibrate.py closed` fits the constants of `theory_error`.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ def main() -> None:
 def summarise(table: pd.DataFrame) -> None:
     """Print weighted means and shares by model and metric."""
     for (model, metric), rows in (
-        ((model, metric), rows[rows[metric].notna()])
+        ((model, metric), rows[np.isfinite(rows[metric]) & np.isfinite(rows[f"{metric}_stderr"])])
         for model, rows in table.groupby("model", sort=False)
         for metric in METRICS
         if metric in rows
@@ -174,11 +174,12 @@ def summarise(table: pd.DataFrame) -> None:
         weights = 1 / (stderr**2 + 0.01**2)
         mean = float(weights @ gap / weights.sum())
         size, error = np.abs(gap), rows["theory_error"].to_numpy()
+        middle, noise = 100 * np.median(size), 100 * np.median(stderr)
         print(
             f"{model} {metric}: {len(gap)} problems, weighted mean {100 * mean:+.2f} ± "
-            f"{100 / np.sqrt(weights.sum()):.2f} %, median |deviation| "
-            f"{100 * np.median(size):.2f} %, of the standard errors {100 * np.median(stderr):.2f} %; "
-            f"within 3 % {np.mean(size <= 0.03):.3f}, 5 % {np.mean(size <= 0.05):.3f}, 5 % + 4 s.e. "
+            f"{100 / np.sqrt(weights.sum()):.2f} %, median |deviation| {middle:.2f} %, of the "
+            f"standard errors {noise:.2f} %; within 3 % {np.mean(size <= 0.03):.3f}, 5 % "
+            f"{np.mean(size <= 0.05):.3f}, 5 % + 4 s.e. "
             f"{np.mean(size <= 0.05 + 4 * stderr):.3f}; within theory_error "
             f"{np.mean(size <= error):.3f}, + 2 s.e. {np.mean(size <= error + 2 * stderr):.3f}; "
             f"worst {100 * size.max():.1f} %"

@@ -13,7 +13,7 @@ from onegrad.describe.exceptions import InvalidInput, NotConverged
 from onegrad.models.network import NETWORK
 from onegrad.problem.problem import Problem
 from onegrad.training.reuse import Shared
-from onegrad.verbs.closed_draw import predict_closed
+from onegrad.verbs.closed_draw import ToldProblem
 from onegrad.verbs.methods import Method
 from onegrad.verbs.predicted_draw import predict_draw
 
@@ -56,13 +56,13 @@ def closed_curve(problem: Problem, ridges: Sequence[float], *, metric: str, draf
     """
     curve = np.full(len(ridges), np.nan)
     last = len(ridges) - 1
+    told, count = ToldProblem.of(problem, draft=draft), np.array([float(problem.samples)])
 
     def look(places: list[int]) -> None:
-        asked = problem.replace(readout__ridge=tuple(ridges[place] for place in places))
-        metrics, notes = predict_closed(asked, [NETWORK], draft=draft)
+        metrics, notes = told.metrics(NETWORK, count, np.array([ridges[p] for p in places]))
         for note in () if draft else notes:
             warnings.warn(f"theory: {note}", stacklevel=4)
-        curve[places] = metrics[NETWORK.name][metric]
+        curve[places] = metrics[metric][0]
 
     look(list(range(0, last + 1, COARSE)))
     distance = COARSE // 2

@@ -8,7 +8,12 @@ import numpy as np
 
 from onegrad.calculus.normal_rules import Rule, normal_rule, product_rule
 from onegrad.describe.arrays import Floats, Ints
-from onegrad.theory.closed.bulk_groups import BulkGroups, bulk_groups
+from onegrad.theory.closed.bulk_groups import (
+    DRAFT_GROUPS,
+    GROUPS,
+    BulkGroups,
+    bulk_groups,
+)
 from onegrad.theory.closed.frame import Frame
 from onegrad.theory.closed.initial_types import (
     InitialTypes,
@@ -90,7 +95,8 @@ def trained(setting: Setting) -> NeuronTypes:
     if noise > NOISY:
         ratio = frame.bulk / setting.step_samples
         variance = 0.0 if setting.law.signs else setting.law.noise**2
-        groups = bulk_groups(features.residuals, variance, ratio)
+        count = DRAFT_GROUPS if setting.draft else GROUPS
+        groups = bulk_groups(features.residuals, variance, ratio, count=count)
     lengths, profile = _bulk(setting, frame, types, law, rows, groups)
     return NeuronTypes(
         frame,

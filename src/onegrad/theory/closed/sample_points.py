@@ -95,11 +95,11 @@ def _label_coordinate(
 ) -> Coordinate:
     """Return the coordinate that the label reads, split where its link has a kink."""
     if share <= READ:
-        return Coordinate(max(strength, 0.1))
+        return Coordinate(max(strength, 0.1), read=True)
     cut = 0.0
     if law.kinks:  # one kink is met exactly, in units of the coordinate's own deviation
         cut = float(np.clip((law.kinks[0] - centre) / np.sqrt(variance), -4.0, 4.0))
-    return Coordinate(strength, cut, JUMP_NODES if law.signs else 0)
+    return Coordinate(strength, cut, JUMP_NODES if law.signs else 0, read=True)
 
 
 def _other_axes(rest: Floats, strength: Floats, means: Floats) -> list[tuple[Floats, float, bool]]:
