@@ -20,7 +20,7 @@ from onegrad.describe.exceptions import InvalidInput
 from onegrad.problem.problem import Problem
 from onegrad.theory.closed.frame import Frame, Part
 from onegrad.theory.closed.label_law import LabelLaw
-from onegrad.theory.closed.setting import Setting
+from onegrad.theory.closed.setting import ClosedSetting
 from onegrad.verbs.closed_frame import SpikeSpan, overlap_factor, spike_span
 
 STRENGTH_DRAWS = 8  # of uniform strengths
@@ -36,7 +36,7 @@ class WeightedSetting:
     """A setting and its weight in the mean over what is random in many dimensions too."""
 
     weight: float
-    setting: Setting
+    setting: ClosedSetting
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ def _learning_rate(problem: Problem) -> float:
     return rate
 
 
-def _setting(problem: Problem, span: SpikeSpan, norm: float) -> Setting:
+def _setting(problem: Problem, span: SpikeSpan, norm: float) -> ClosedSetting:
     n, scaling = problem.dimension, problem.scaling
     trace = scaling.trace or n * span.level + span.trace_of_spikes
     row = 1 / n if problem.network.normalise_rows else 1 / trace
@@ -145,7 +145,7 @@ def _setting(problem: Problem, span: SpikeSpan, norm: float) -> Setting:
         Part(c.weight, c.level, span.covariance(i), span.means[i], _label(problem, c))
         for i, c in enumerate(span.components)
     )
-    return Setting(
+    return ClosedSetting(
         Frame(parts, reads, off, n - span.size),
         _law(problem),
         functions.get_activation(problem.network.activation),
@@ -224,7 +224,9 @@ def _overlap(problem: Problem, span: SpikeSpan) -> float:
     return largest * span.spikes / problem.dimension
 
 
-def _overlaps(base: Setting, span: SpikeSpan, share: float) -> list[tuple[float, Setting]]:
+def _overlaps(
+    base: ClosedSetting, span: SpikeSpan, share: float
+) -> list[tuple[float, ClosedSetting]]:
     """Return settings with other overlaps of ξ and the spikes, and their weights.
 
     (ξᵀγ)² is ‖ξ‖²/n times χ² of one degree: its mean is taken for one axis at a time, which is
@@ -234,7 +236,7 @@ def _overlaps(base: Setting, span: SpikeSpan, share: float) -> list[tuple[float,
         return [(1.0, base)]
     frame = base.frame
     total = float(frame.reads @ frame.reads) + frame.reads_off**2
-    chosen: list[tuple[float, Setting]] = [(1.0 - span.spikes, base)]
+    chosen: list[tuple[float, ClosedSetting]] = [(1.0 - span.spikes, base)]
     for axis, count in _distinct_axes(frame, span.spikes).items():
         for length, weight in zip(LENGTHS, LENGTH_WEIGHTS, strict=True):
             reads = frame.reads.copy()

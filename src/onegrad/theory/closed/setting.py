@@ -13,7 +13,7 @@ from onegrad.theory.closed.label_law import LabelLaw
 
 
 @dataclass(frozen=True)
-class Setting:
+class ClosedSetting:
     """One network after its step; samples and penalty of the readout are said when it is solved.
 
     `frame` is S before the step: the span of spikes and means.

@@ -12,7 +12,7 @@ import numpy as np
 
 from onegrad.describe.arrays import Floats
 from onegrad.theory.closed.initial_types import InitialFeatures, InitialTypes
-from onegrad.theory.closed.setting import Setting
+from onegrad.theory.closed.setting import ClosedSetting
 
 SMALLEST_PULL = 1e-300
 
@@ -37,7 +37,7 @@ class StepLaw:
     second: float  # ς̄_2 averaged over samples
 
 
-def step_law(setting: Setting, types: InitialTypes, features: InitialFeatures) -> StepLaw:
+def step_law(setting: ClosedSetting, types: InitialTypes, features: InitialFeatures) -> StepLaw:
     """Return the law of the step."""
     samples, y, r2 = features.samples, features.label, features.square
     p, level, kappa = samples.weights, samples.level, samples.points
