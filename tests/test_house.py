@@ -27,6 +27,8 @@ ORDER = [
 ]
 # Agreement with simulation is evidence only where theory shares no code with it.
 FORBIDDEN = {"theory": {"training", "problem", "machine"}, "moments": {"training", "problem"}}
+# Theory without draws shares no more than functions and their expectations, not even with theory.
+ALLOWED = {"theory/closed": ("onegrad.calculus", "onegrad.describe", "onegrad.theory.closed")}
 
 
 def modules():
@@ -53,6 +55,36 @@ def test_imports_point_one_way():
         for other in imported_folders(path):
             assert ORDER.index(other) <= ORDER.index(folder), f"{path} imports {other}"
             assert other not in FORBIDDEN.get(folder, ()), f"{path} imports {other}"
+
+
+def imported_modules(path):
+    """Return every module that a file imports, wherever in the file it does."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path} imports by a relative name"
+            yield node.module
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+def own_imports(path):
+    return {name for name in imported_modules(path) if name.partition(".")[0] == "onegrad"}
+
+
+def is_allowed(name, roots):
+    return any(name == root or name.startswith(root + ".") for root in roots)
+
+
+def test_theory_without_draws_imports_functions_and_itself_alone():
+    for folder, roots in ALLOWED.items():
+        files = sorted((SOURCE / folder).glob("*.py"))
+        assert files
+        for path in files:
+            for name in own_imports(path):
+                assert is_allowed(name, roots), f"{path} imports {name}"
+    # Negative control: other theory does import what this one must not.
+    outside = own_imports(SOURCE / "theory" / "structured.py")
+    assert not all(is_allowed(name, ALLOWED["theory/closed"]) for name in outside)
 
 
 def test_every_folder_says_what_lives_there_what_it_imports_and_what_to_read_first():

@@ -18,12 +18,12 @@ from onegrad import (
     simulate,
     tune,
 )
+from onegrad.calculus.normal_rules import half_range_rule
 from onegrad.models.resolve import resolve_models
 from onegrad.moments.dense import population_moments
 from onegrad.moments.exact_errors import exact_test_mse
 from onegrad.theory.reduced_moments import ReducedMoments, Tridiagonal
 from onegrad.theory.ridge import effective_ridge, ridge_errors
-from onegrad.calculus.normal_rules import half_range_rule
 from onegrad.verbs.predicted_draw import reduced_moments
 from theory_cases import paired, train_first_layer
 

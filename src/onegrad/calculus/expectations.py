@@ -122,13 +122,21 @@ def trapezoid_rule(deviations: Floats, *, largest_step: float = STEP) -> tuple[F
 
 
 def split_rule(
-    means: Floats, deviations: Floats, kinks: tuple[float, ...], *, count: int = PANEL_NODES
+    means: Floats,
+    deviations: Floats,
+    kinks: tuple[float, ...],
+    *,
+    count: int = PANEL_NODES,
+    reach: float = REACH,
 ) -> tuple[Floats, Floats]:
-    """Return nodes and weights for z ~ N(0, 1) in panels that end where m + s z meets a kink."""
-    edges = [np.full_like(means, -REACH)]
+    """Return nodes and weights for z ~ N(0, 1) in panels that end where m + s z meets a kink.
+
+    A kink far away leaves one panel of 2·reach deviations, for which `count` must suffice.
+    """
+    edges = [np.full_like(means, -reach)]
     for kink in sorted(kinks):
-        edges.append(np.clip((kink - means) / deviations, edges[-1], REACH))
-    edges.append(np.full_like(means, REACH))
+        edges.append(np.clip((kink - means) / deviations, edges[-1], reach))
+    edges.append(np.full_like(means, reach))
     points, weights = gauss_legendre(count)
     nodes, node_weights = [], []
     for left, right in pairwise(edges):

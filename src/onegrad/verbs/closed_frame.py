@@ -186,8 +186,10 @@ def overlap_factor(span: SpikeSpan, dimension: int, *, along_spikes: bool) -> fl
     if not span.independent:
         return 1.0
     roots = tuple(
-        tuple(float(v) for v in np.sqrt(c.weight * s))
-        for c, s in zip(span.components, span.strengths, strict=True)
+        sorted(  # so that the order of components does not decide which draws they meet
+            tuple(sorted(float(v) for v in np.sqrt(c.weight * s)))
+            for c, s in zip(span.components, span.strengths, strict=True)
+        )
     )
     return _overlap_factor(roots, span.level, dimension, along_spikes)
 

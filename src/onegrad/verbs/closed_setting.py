@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import product
 from math import log
 
 import numpy as np
@@ -20,7 +21,7 @@ from onegrad.describe.exceptions import InvalidInput
 from onegrad.problem.problem import Problem
 from onegrad.theory.closed.frame import Frame, Part
 from onegrad.theory.closed.label_law import LabelLaw
-from onegrad.theory.closed.setting import Setting
+from onegrad.theory.closed.setting import ClosedSetting
 from onegrad.verbs.closed_frame import SpikeSpan, overlap_factor, spike_span
 
 STRENGTH_DRAWS = 8  # of uniform strengths
@@ -36,7 +37,7 @@ class WeightedSetting:
     """A setting and its weight in the mean over what is random in many dimensions too."""
 
     weight: float
-    setting: Setting
+    setting: ClosedSetting
 
 
 @dataclass(frozen=True)
@@ -137,7 +138,7 @@ def _learning_rate(problem: Problem) -> float:
     return rate
 
 
-def _setting(problem: Problem, span: SpikeSpan, norm: float) -> Setting:
+def _setting(problem: Problem, span: SpikeSpan, norm: float) -> ClosedSetting:
     n, scaling = problem.dimension, problem.scaling
     trace = scaling.trace or n * span.level + span.trace_of_spikes
     row = 1 / n if problem.network.normalise_rows else 1 / trace
@@ -146,7 +147,7 @@ def _setting(problem: Problem, span: SpikeSpan, norm: float) -> Setting:
         Part(c.weight, c.level, span.covariance(i), span.means[i], _label(problem, c))
         for i, c in enumerate(span.components)
     )
-    return Setting(
+    return ClosedSetting(
         Frame(parts, reads, off, n - span.size),
         _law(problem),
         functions.get_activation(problem.network.activation),
@@ -225,25 +226,42 @@ def _overlap(problem: Problem, span: SpikeSpan) -> float:
     return largest * span.spikes / problem.dimension
 
 
-def _overlaps(base: Setting, span: SpikeSpan, share: float) -> list[tuple[float, Setting]]:
+def _overlaps(
+    base: ClosedSetting, span: SpikeSpan, share: float
+) -> list[tuple[float, ClosedSetting]]:
     """Return settings with other overlaps of ξ and the spikes, and their weights.
 
-    (ξᵀγ)² is ‖ξ‖²/n times χ² of one degree: its mean is taken for one axis at a time, which is
-    exact where errors are sums over axes.
+    (ξᵀγ)² is ‖ξ‖²/n times χ² of one degree. For up to two axes its mean is a product of rules; for
+    more it is taken for one axis at a time, which is exact where errors are sums over axes.
     """
     if share < OVERLAP_MATTERS or not span.spikes:
         return [(1.0, base)]
+    one = np.ones(span.spikes)
+    if span.spikes <= 2:
+        chosen = []
+        for places in product(range(2), repeat=span.spikes):
+            weight = float(np.prod(LENGTH_WEIGHTS[list(places)]))
+            chosen.append((weight, LENGTHS[list(places)]))
+        if len(_distinct_axes(base.frame, span.spikes)) < span.spikes:  # (a, b) is (b, a)
+            chosen = [chosen[0], (2 * chosen[1][0], chosen[1][1]), chosen[3]]
+    else:
+        chosen = [(1.0 - span.spikes, one)]
+        for axis, count in _distinct_axes(base.frame, span.spikes).items():
+            for length, weight in zip(LENGTHS, LENGTH_WEIGHTS, strict=True):
+                lengths = one.copy()
+                lengths[axis] = length
+                chosen.append((count * float(weight), lengths))
+    return [(weight, _with_overlaps(base, lengths)) for weight, lengths in chosen]
+
+
+def _with_overlaps(base: ClosedSetting, lengths: Floats) -> ClosedSetting:
+    """Return the setting with overlaps of ξ and the spikes that are so many times as large."""
     frame = base.frame
     total = float(frame.reads @ frame.reads) + frame.reads_off**2
-    chosen: list[tuple[float, Setting]] = [(1.0 - span.spikes, base)]
-    for axis, count in _distinct_axes(frame, span.spikes).items():
-        for length, weight in zip(LENGTHS, LENGTH_WEIGHTS, strict=True):
-            reads = frame.reads.copy()
-            reads[axis] *= length
-            off = float(np.sqrt(max(total - float(reads @ reads), 0.0)))
-            moved = replace(base, frame=replace(frame, reads=reads, reads_off=off))
-            chosen.append((count * float(weight), moved))
-    return chosen
+    reads = frame.reads.copy()
+    reads[: len(lengths)] *= lengths
+    off = float(np.sqrt(max(total - float(reads @ reads), 0.0)))
+    return replace(base, frame=replace(frame, reads=reads, reads_off=off))
 
 
 def _distinct_axes(frame: Frame, count: int) -> dict[int, int]:

@@ -15,9 +15,9 @@ from onegrad.theory.closed.equivalent import Equations
 from onegrad.theory.closed.feature_grid import feature_grid
 from onegrad.theory.closed.neuron_types import NeuronTypes, trained, untrained
 from onegrad.theory.closed.point_errors import PointErrors, point_errors
-from onegrad.theory.closed.rates import wrong_signs
 from onegrad.theory.closed.sample_points import SamplePoints, sample_points
-from onegrad.theory.closed.setting import Setting
+from onegrad.theory.closed.setting import ClosedSetting
+from onegrad.theory.closed.sign_rates import wrong_signs
 
 Layer = Literal["initial", "trained"]
 
@@ -28,7 +28,7 @@ MOST_ENTRIES = 4_000_000  # of sample and neuron types, of the points that are s
 class ClosedTheory:
     """All that models of one setting share: the laws of F before and after the step."""
 
-    setting: Setting
+    setting: ClosedSetting
     _equations: dict[tuple[int | None, Layer], Equations] = field(
         default_factory=dict, repr=False, compare=False
     )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from onegrad.describe.arrays import Floats
-from onegrad.theory.closed.response import Fit, Response
+from onegrad.theory.closed.response import Fit, WeightResponse
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class CountsTerm:
     norm: Floats  # points
 
 
-def counts_term(response: Response, fit: Fit, *, exact: bool) -> CountsTerm:
+def counts_term(response: WeightResponse, fit: Fit, *, exact: bool) -> CountsTerm:
     """Return the terms; counts that are sampled have one e = Σ_c ρ_c e_c for all components."""
     grid, solution = response.grid, response.solution
     k, m = solution.neurons, solution.samples
@@ -48,7 +48,7 @@ def counts_term(response: Response, fit: Fit, *, exact: bool) -> CountsTerm:
     )
 
 
-def _residuals(response: Response, fit: Fit) -> tuple[Floats, Floats]:
+def _residuals(response: WeightResponse, fit: Fit) -> tuple[Floats, Floats]:
     """Return e_c over neurons for every component, and the components' shares."""
     grid, kept, solution = response.grid, response.kept, response.solution
     resistance = 1 / solution.tau - solution.neurons * solution.ridges[:, None]

@@ -15,7 +15,7 @@ from onegrad.theory.closed.equivalent import Equivalent
 from onegrad.theory.closed.neuron_types import NeuronTypes
 from onegrad.theory.closed.point_errors import PointErrors
 from onegrad.theory.closed.sample_points import SamplePoints
-from onegrad.theory.closed.setting import Setting
+from onegrad.theory.closed.setting import ClosedSetting
 
 # log error = constant + Σ slope · log(indicator), so that nine in ten deviations are smaller.
 CONSTANT = 1.27
@@ -86,7 +86,7 @@ class ClosedIndicators:
 
 
 def indicators_of(
-    setting: Setting,
+    setting: ClosedSetting,
     types: NeuronTypes,
     samples: SamplePoints,
     solution: Equivalent,

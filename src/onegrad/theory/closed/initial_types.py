@@ -13,7 +13,7 @@ from onegrad.calculus.expectation_rows import slope_of, smoothed_derivatives, sm
 from onegrad.describe.arrays import Floats
 from onegrad.theory.closed.label_law import LabelMoments
 from onegrad.theory.closed.sample_points import SamplePoints, sample_points
-from onegrad.theory.closed.setting import Setting
+from onegrad.theory.closed.setting import ClosedSetting
 from onegrad.theory.closed.type_rules import Coordinate, joint_rule
 
 
@@ -27,7 +27,7 @@ class InitialTypes:
     fewer: bool  # whether more nodes were wanted
 
 
-def spike_coordinates(setting: Setting) -> list[Coordinate]:
+def spike_coordinates(setting: ClosedSetting) -> list[Coordinate]:
     """Return the coordinates s_γ of an initial row, stronger where inputs spread more."""
     frame = setting.frame
     bulk = np.sqrt(frame.bulk * frame.level)
@@ -40,7 +40,7 @@ def spike_coordinates(setting: Setting) -> list[Coordinate]:
     ]
 
 
-def initial_types(setting: Setting, most: int) -> InitialTypes:
+def initial_types(setting: ClosedSetting, most: int) -> InitialTypes:
     """Return s/fr ~ N(0, I) on a grid of about `most` nodes at the most."""
     coordinates = spike_coordinates(setting)
     rule = joint_rule(coordinates, most)
@@ -65,7 +65,7 @@ class InitialFeatures:
     mean_slope_square: Floats
 
 
-def initial_features(setting: Setting, types: InitialTypes) -> InitialFeatures:
+def initial_features(setting: ClosedSetting, types: InitialTypes) -> InitialFeatures:
     """Return what the step averages over its batch.
 
     The residual is r = y − ŷ. Where the second layer has random signs, ŷ adds E σ²/k to E r²; where
@@ -89,7 +89,7 @@ def initial_features(setting: Setting, types: InitialTypes) -> InitialFeatures:
         samples.labels(frame),
     )
     label = law.moments(*where)
-    values, shares, _ = law.values(*where)
+    values, shares = law.outcomes(*where)
     weights = types.weights
     if setting.second_layer == "constant":
         mean = smooth[0] @ weights

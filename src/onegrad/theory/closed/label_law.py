@@ -11,7 +11,8 @@ from onegrad.calculus.expectations import split_rule, trapezoid_rule
 from onegrad.calculus.function import Function
 from onegrad.describe.arrays import Floats
 
-PANEL_NODES = 12  # on each side of a kink
+# On each side of a kink, over so many deviations: 1e−9 even where the kink lies far away.
+PANEL_NODES, PANEL_REACH = 24, 7.0
 STEP = 0.25  # of the trapezoid rule
 NOTHING = 1e-12  # a deviation of what the label reads that is none
 POWERS, PLACES = 5, 3  # y^0 … y^4 and z^0 … z^2
@@ -60,10 +61,24 @@ class LabelLaw:
             return value, np.ones((1, 1)), np.zeros((1, 1))
         scale = np.maximum(deviations, NOTHING)
         if self.link.kinks:
-            nodes, weights = split_rule(centres, scale, self.link.kinks, count=PANEL_NODES)
+            nodes, weights = split_rule(
+                centres, scale, self.link.kinks, count=PANEL_NODES, reach=PANEL_REACH
+            )
         else:
             nodes, weights = (row[None] for row in trapezoid_rule(scale, largest_step=STEP))
         return np.asarray(self.link(centres[:, None] + scale[:, None] * nodes)), weights, nodes
+
+    def outcomes(
+        self, centres: Floats, deviations: Floats, labels: Floats
+    ) -> tuple[Floats, Floats]:
+        """Return values of y without its noise (types × values) and their probabilities."""
+        means, weights, _ = self.values(centres, deviations, labels)
+        if not self.signs and not self.flips:
+            return means, np.broadcast_to(weights, means.shape)
+        size = np.abs(labels)[:, None] if self.by_component else np.ones_like(means)
+        chance = 0.5 * (1 + np.divide(means, size, out=np.zeros_like(means), where=size > 0))
+        values = np.concatenate([size + 0 * means, -size + 0 * means], axis=1)
+        return values, np.concatenate([weights * chance, weights * (1 - chance)], axis=1)
 
     def _powers(self, mean: Floats, labels: Floats) -> Floats:
         """Return E[y^a | u] for a = 0 … 4, given the mean of y."""

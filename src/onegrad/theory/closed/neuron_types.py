@@ -20,7 +20,7 @@ from onegrad.theory.closed.initial_types import (
     initial_features,
     initial_types,
 )
-from onegrad.theory.closed.setting import Setting
+from onegrad.theory.closed.setting import ClosedSetting
 from onegrad.theory.closed.step_law import StepLaw, step_law
 from onegrad.theory.closed.type_rules import SMALLEST_WEIGHT, Coordinate
 
@@ -58,7 +58,7 @@ class NeuronTypes:
         return float(self.weights @ self.lengths**2)
 
 
-def untrained(setting: Setting) -> NeuronTypes:
+def untrained(setting: ClosedSetting) -> NeuronTypes:
     """Return the types before the step."""
     types = initial_types(setting, setting.most_neurons)
     count = len(types.weights)
@@ -74,7 +74,7 @@ def untrained(setting: Setting) -> NeuronTypes:
     )
 
 
-def trained(setting: Setting) -> NeuronTypes:
+def trained(setting: ClosedSetting) -> NeuronTypes:
     """Return the types after the step; those before it where it does nothing."""
     if setting.learning_rate == 0:
         return untrained(setting)
@@ -123,13 +123,13 @@ class _Rows:
     base: Floats  # x of the initial type
 
 
-def _step_noise(setting: Setting, types: InitialTypes, law: StepLaw) -> float:
+def _step_noise(setting: ClosedSetting, types: InitialTypes, law: StepLaw) -> float:
     """Return the squared length of the step's noise over that of the initial rows."""
     length2 = setting.frame.bulk * setting.row_variance
     return setting.step**2 * float(types.weights @ law.bulk_noise) / length2
 
 
-def _step_strength(setting: Setting, law: StepLaw) -> float:
+def _step_strength(setting: ClosedSetting, law: StepLaw) -> float:
     """Return the deviation that the step's mean pull causes, over the bulk's."""
     frame = setting.frame
     d = frame.size
@@ -142,7 +142,7 @@ def _step_strength(setting: Setting, law: StepLaw) -> float:
     )
 
 
-def _kept_directions(setting: Setting, law: StepLaw, noise: float) -> int:
+def _kept_directions(setting: ClosedSetting, law: StepLaw, noise: float) -> int:
     """Return how many of v̂ and e join S."""
     frame = setting.frame
     seen = setting.step * law.pull[frame.size] / (np.sqrt(frame.bulk) * setting.entry)
@@ -162,7 +162,7 @@ def _extended(frame: Frame, law: StepLaw, kept: int) -> Frame:
     return frame
 
 
-def _others(setting: Setting, types: InitialTypes, law: StepLaw) -> list[Rule]:
+def _others(setting: ClosedSetting, types: InitialTypes, law: StepLaw) -> list[Rule]:
     """Return the rules of x_v, x_e and ω."""
     kept = _kept_directions(setting, law, _step_noise(setting, types, law))
     one: Rule = (np.zeros(1), np.ones(1))
@@ -170,7 +170,7 @@ def _others(setting: Setting, types: InitialTypes, law: StepLaw) -> list[Rule]:
     return [*plane, _second_layer(setting, _step_strength(setting, law))]
 
 
-def _rows(setting: Setting, types: InitialTypes, others: list[Rule]) -> _Rows:
+def _rows(setting: ClosedSetting, types: InitialTypes, others: list[Rule]) -> _Rows:
     """Return the nodes of all that decides a neuron."""
     index: Rule = (np.arange(len(types.weights), dtype=float), types.weights)
     nodes, weights = product_rule([index, *others])
@@ -185,7 +185,7 @@ def _rows(setting: Setting, types: InitialTypes, others: list[Rule]) -> _Rows:
     )
 
 
-def _second_layer(setting: Setting, strength: float) -> Rule:
+def _second_layer(setting: ClosedSetting, strength: float) -> Rule:
     """Return the rule of ω = √k w: strong steps bend features at ω = 0."""
     if setting.second_layer == "sign":
         return np.array([-1.0, 1.0]), np.array([0.5, 0.5])
@@ -197,7 +197,7 @@ def _second_layer(setting: Setting, strength: float) -> Rule:
     return coordinate.rule(nodes if strong else coordinate.count)
 
 
-def _loads(setting: Setting, law: StepLaw, rows: _Rows, kept: int) -> Floats:
+def _loads(setting: ClosedSetting, law: StepLaw, rows: _Rows, kept: int) -> Floats:
     """Return ℓ = om·g_0 + W(om)x + om·bend in S."""
     d = setting.frame.size
     size = d + kept
@@ -217,7 +217,7 @@ def _loads(setting: Setting, law: StepLaw, rows: _Rows, kept: int) -> Floats:
 
 
 def _bulk(
-    setting: Setting,
+    setting: ClosedSetting,
     frame: Frame,
     types: InitialTypes,
     law: StepLaw,

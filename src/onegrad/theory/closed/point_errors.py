@@ -10,7 +10,7 @@ from onegrad.describe.arrays import Floats
 from onegrad.theory.closed.counts_term import counts_term
 from onegrad.theory.closed.equivalent import Equivalent
 from onegrad.theory.closed.feature_grid import FeatureGrid
-from onegrad.theory.closed.response import Fit, Response
+from onegrad.theory.closed.response import Fit, WeightResponse
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def point_errors(solution: Equivalent, *, exact_counts: bool) -> PointErrors:
     e_s = H_2 − 2H_0M̂ − 2H_1ψ + M̂² + Σ_jν_jψ_j² + k q S⁻¹ā²,  ε = (I − T diag(p/(1+δ)²))⁻¹ e
     ‖ŵ‖² = k² 1ᵀS⁻¹ā² + (k²/m) Σ p ε (q S⁻¹1)/(1+δ)²
     """
-    response = Response(solution)
+    response = WeightResponse(solution)
     grid, k = response.grid, solution.neurons
     fit = Fit.of(response)
     h0, h1, h2 = grid.label(1), grid.label(1, 1), grid.label(2)

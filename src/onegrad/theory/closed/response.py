@@ -27,7 +27,7 @@ TOLERANCE, MOST_ITERATIONS = 1e-10, 500
 
 
 @dataclass(frozen=True)
-class Response:
+class WeightResponse:
     """The answer at every point (m, λ) of a solution; arrays have the points first."""
 
     solution: Equivalent
@@ -187,7 +187,7 @@ class Fit:
     square: Floats  # ā² + (1/N) Σ_j ν_jϱ_j (b_tᵀΞ_jᵀh)²
 
     @classmethod
-    def of(cls, response: Response) -> Fit:
+    def of(cls, response: WeightResponse) -> Fit:
         """Return the mean fit at every point."""
         grid, matrices = response.grid, response.solution.matrices
         modes = (response.kept * grid.label(1)) @ grid.modes[0]  # h_A

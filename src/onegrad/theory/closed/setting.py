@@ -16,7 +16,7 @@ DRAFT_SAMPLES, DRAFT_NEURONS = 96, 128
 
 
 @dataclass(frozen=True)
-class Setting:
+class ClosedSetting:
     """One network after its step; samples and penalty of the readout are said when it is solved.
 
     `frame` is S before the step: the span of spikes and means.

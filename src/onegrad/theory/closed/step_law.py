@@ -12,7 +12,7 @@ import numpy as np
 
 from onegrad.describe.arrays import Floats
 from onegrad.theory.closed.initial_types import InitialFeatures, InitialTypes
-from onegrad.theory.closed.setting import Setting
+from onegrad.theory.closed.setting import ClosedSetting
 
 SMALLEST_PULL = 1e-300
 
@@ -34,10 +34,10 @@ class StepLaw:
     scale_along: float
     bulk_noise: Floats  # V_t, per initial type
     cosine: float  # of v̂ with ξ̂
-    second: float  # ς̄_2 averaged over samples
+    second: float  # l·ς̄_2 averaged over samples
 
 
-def step_law(setting: Setting, types: InitialTypes, features: InitialFeatures) -> StepLaw:
+def step_law(setting: ClosedSetting, types: InitialTypes, features: InitialFeatures) -> StepLaw:
     """Return the law of the step."""
     samples, y, r2 = features.samples, features.label, features.square
     p, level, kappa = samples.weights, samples.level, samples.points
@@ -69,7 +69,7 @@ def step_law(setting: Setting, types: InitialTypes, features: InitialFeatures) -
         float(p @ (level * features.mean_third * along)),
         np.maximum(ratio * ((p * r2 * level) @ features.slope_square - base), 0.0),
         cosine,
-        float(p @ b2),
+        float(p @ (level * b2)),
     )
 
 

@@ -53,7 +53,7 @@ class Coordinate:
     def fewest(self) -> int:
         """Nodes that are left where there is little room, on each side of a cut."""
         if self.read:
-            return 3
+            return max(self.least, 3)
         return 2 if self.cut is not None or self.strength < MODERATE else 3
 
     @property

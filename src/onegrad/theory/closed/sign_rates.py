@@ -21,14 +21,16 @@ SMALLEST_VARIANCE = 1e-300
 
 
 @dataclass(frozen=True)
-class Rates:
+class WrongSigns:
     """Shares of wrong signs on test and on training samples, at every point."""
 
     misclassification: Floats
     train_misclassification: Floats
 
 
-def wrong_signs(errors: PointErrors, frame: Frame, samples: SamplePoints, law: LabelLaw) -> Rates:
+def wrong_signs(
+    errors: PointErrors, frame: Frame, samples: SamplePoints, law: LabelLaw
+) -> WrongSigns:
     """Return the rates at every point, for labels +1 and −1."""
     grid = errors.grid
     h0, h1, h2 = grid.label(1), grid.label(1, 1), grid.label(2)
@@ -49,4 +51,4 @@ def wrong_signs(errors: PointErrors, frame: Frame, samples: SamplePoints, law: L
 
     none, delta = np.zeros(1), errors.delta[..., None]
     noise = none if law.signs else (delta * law.noise) ** 2
-    return Rates(rate(a, none, none), rate(a + errors.shift, delta, noise))
+    return WrongSigns(rate(a, none, none), rate(a + errors.shift, delta, noise))
