@@ -1,7 +1,8 @@
 """The law of the step: where it moves the neurons in S, and what noise it leaves off S.
 
-Letters are those of docs/closed.md. v̂ is the step's direction off the spikes and means, a mixture
-of the teacher's ξ̂ and of sampling noise ν̂; e completes the plane of both.
+docs/closed.md derives it; docs/notation.md has a name for every letter, and says where that page
+uses another. v̂ is the step's direction off the spikes and means, a mixture of the teacher's ξ̂ and
+of sampling noise ν̂; e completes the plane of both.
 """
 
 from __future__ import annotations
