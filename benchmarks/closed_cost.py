@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from itertools import product
 from time import process_time
 from typing import Any
@@ -58,7 +59,7 @@ def print_points(unit: float) -> None:
         scaling = {"strength": strength, "weighting": weighting}
         problem = problem_of(teacher, activation, scaling=scaling)
         name = (next(iter(teacher.values())), activation, strength, weighting)
-        times[name] = seconds(lambda p=problem: predict_closed(p, [NETWORK]))  # type: ignore[misc]
+        times[name] = seconds(partial(predict_closed, problem, [NETWORK]))
     values = 1e3 * np.array(list(times.values()))
     low, middle, high = np.quantile(values, [0.1, 0.5, 0.9])
     slowest = max(times, key=lambda name: times[name])
@@ -83,7 +84,7 @@ def print_growth() -> None:
             teacher={"direction": "spikes"},
             scaling={"learning_rate": n**0.37, "spread": 13.0},
         )
-        print(f"n = {n}: {1e3 * seconds(lambda p=problem: predict_closed(p, [NETWORK])):.1f} ms")  # type: ignore[misc]
+        print(f"n = {n}: {1e3 * seconds(partial(predict_closed, problem, [NETWORK])):.1f} ms")
 
 
 def print_curves() -> None:
@@ -97,8 +98,9 @@ def print_curves() -> None:
             "β": {"over": {"scaling.strength": np.linspace(0, 1, POINTS).tolist()}},
             "k": {"over": {"network.width": counts}},
         }
+        closed = partial(predict_curve, problem, method="closed")
         said = ", ".join(
-            f"{name} {1e3 * seconds(lambda c=curve: predict_curve(problem, method='closed', **c), 2):.0f} ms"  # type: ignore[misc]
+            f"{name} {1e3 * seconds(partial(closed, **curve), 2):.0f} ms"
             for name, curve in curves.items()
         )
         print(f"{POINTS} values, {next(iter(teacher.values()))}, {activation}: {said}", flush=True)
@@ -109,7 +111,7 @@ def print_tuning() -> None:
     for teacher, activation in product(TEACHERS, ("relu", "tanh")):
         noise = {} if "kind" in teacher else {"noise": 0.1}
         problem = problem_of({**teacher, **noise}, activation)
-        spent = seconds(lambda p=problem: tune(p, method="closed"), 1)  # type: ignore[misc]
+        spent = seconds(partial(tune, problem, method="closed"), 1)
         tuned = tune(problem, method="closed")
         chosen = ", ".join(f"{name} {value:.3g}" for name, value in tuned.values.items())
         print(f"tune, {next(iter(teacher.values()))}, {activation}: {spent:.2f} s ({chosen})")
