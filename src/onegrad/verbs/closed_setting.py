@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import product
 from math import log
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.stats import qmc
 
 from onegrad.calculus import functions
 from onegrad.calculus.expansion import theorem_degree
-from onegrad.calculus.normal_rules import scattered_rule
 from onegrad.data.index_teacher import OneDirection, SingleIndex
 from onegrad.data.label_teacher import ClassLabels
 from onegrad.data.mixture_source import Component, MixtureSource
@@ -23,13 +21,10 @@ from onegrad.theory.closed.frame import Frame, Part
 from onegrad.theory.closed.label_law import LabelLaw
 from onegrad.theory.closed.setting import ClosedSetting
 from onegrad.verbs.closed_frame import SpikeSpan, overlap_factor, spike_span
+from onegrad.verbs.closed_overlaps import with_overlaps
 
 STRENGTH_DRAWS = 8  # of uniform strengths
-# θ·axes/n from which the overlap of ξ with the spikes is averaged over, and by how many nodes.
-OVERLAP_MATTERS = 0.02
-# Gauss's rule of g² for g ~ N(0, 1): two nodes, exact to the third power.
-LENGTHS = np.sqrt(3 + np.array([-1.0, 1.0]) * np.sqrt(6))
-LENGTH_WEIGHTS = 0.5 + np.array([1.0, -1.0]) / np.sqrt(6)
+STRENGTH_SEED = 5
 
 
 @dataclass(frozen=True)
@@ -74,7 +69,10 @@ def require_closed(problem: Problem) -> None:
 
 
 def closed_problem(problem: Problem, *, draft: bool = False) -> ClosedProblem:
-    """Return what theory without draws is told; a draft has fewer types, and the RMS overlap."""
+    """Return what theory without draws is told; a draft has fewer types, and the RMS overlap.
+
+    Uniform strengths are averaged over a few drafts.
+    """
     require_closed(problem)
     source = problem.data
     assert isinstance(source, MixtureSource)
@@ -86,11 +84,11 @@ def closed_problem(problem: Problem, *, draft: bool = False) -> ClosedProblem:
         span = spike_span(source, problem.dimension, strengths)
         norm = problem.scaling.norm or span.norm
         degree = theorem_degree(_strength(problem, norm), cap=problem.scaling.degree_cap)
-        base = replace(_setting(problem, span, norm), draft=draft)
+        base = replace(_setting(problem, span, norm), draft=draft or len(draws) > 1)
         share = _overlap(problem, span)
         overlap = max(overlap, share)
         several = len(draws) == 1 and not draft
-        chosen = _overlaps(base, span, share) if several else [(1.0, base)]
+        chosen = with_overlaps(base, span.spikes, share) if several else [(1.0, base)]
         settings += [WeightedSetting(weight / len(draws), own) for weight, own in chosen]
     return ClosedProblem(tuple(settings), degree, overlap)
 
@@ -100,7 +98,8 @@ def _strengths(source: MixtureSource, spread: float) -> list[tuple[Floats, ...]]
     columns = sum(c.rank for c in source.components if c.strengths == "uniform")
     draws: list[Floats] = [np.zeros(0)]
     if columns:
-        draws = list(ndtr(scattered_rule(columns, STRENGTH_DRAWS)[0]))
+        half = qmc.Sobol(columns, seed=STRENGTH_SEED).random(STRENGTH_DRAWS // 2)
+        draws = [*half, *(1 - half)]
     return [_strengths_of(source, spread, draw) for draw in draws]
 
 
@@ -139,6 +138,7 @@ def _learning_rate(problem: Problem) -> float:
 
 
 def _setting(problem: Problem, span: SpikeSpan, norm: float) -> ClosedSetting:
+    assert isinstance(problem.data, MixtureSource)
     n, scaling = problem.dimension, problem.scaling
     trace = scaling.trace or n * span.level + span.trace_of_spikes
     row = 1 / n if problem.network.normalise_rows else 1 / trace
@@ -158,15 +158,9 @@ def _setting(problem: Problem, span: SpikeSpan, norm: float) -> ClosedSetting:
         row,
         scaling.bulk_deviation or float(np.sqrt(n * row * span.level)),
         problem.network.second_layer,
-        span_counts(problem) == "exact",
+        problem.data.counts == "exact",
         problem.binary,
     )
-
-
-def span_counts(problem: Problem) -> str:
-    """Return whether component counts are exact or sampled."""
-    assert isinstance(problem.data, MixtureSource)
-    return problem.data.counts
 
 
 def _label(problem: Problem, component: Component) -> float | None:
@@ -224,76 +218,3 @@ def _overlap(problem: Problem, span: SpikeSpan) -> float:
         return 0.0
     largest = max((float(s.max(initial=0.0)) for s in span.strengths), default=0.0)
     return largest * span.spikes / problem.dimension
-
-
-def _overlaps(
-    base: ClosedSetting, span: SpikeSpan, share: float
-) -> list[tuple[float, ClosedSetting]]:
-    """Return settings with other overlaps of ξ and the spikes, and their weights.
-
-    (ξᵀγ)² is ‖ξ‖²/n times χ² of one degree. For up to two axes its mean is a product of rules; for
-    more it is taken for one axis at a time, which is exact where errors are sums over axes.
-    """
-    if share < OVERLAP_MATTERS or not span.spikes:
-        return [(1.0, base)]
-    one = np.ones(span.spikes)
-    if span.spikes <= 2:
-        chosen = []
-        for places in product(range(2), repeat=span.spikes):
-            weight = float(np.prod(LENGTH_WEIGHTS[list(places)]))
-            chosen.append((weight, LENGTHS[list(places)]))
-        if len(_distinct_axes(base.frame, span.spikes)) < span.spikes:  # (a, b) is (b, a)
-            chosen = [chosen[0], (2 * chosen[1][0], chosen[1][1]), chosen[3]]
-    else:
-        chosen = [(1.0 - span.spikes, one)]
-        for axis, count in _distinct_axes(base.frame, span.spikes).items():
-            for length, weight in zip(LENGTHS, LENGTH_WEIGHTS, strict=True):
-                lengths = one.copy()
-                lengths[axis] = length
-                chosen.append((count * float(weight), lengths))
-    return [(weight, _with_overlaps(base, lengths)) for weight, lengths in chosen]
-
-
-def _with_overlaps(base: ClosedSetting, lengths: Floats) -> ClosedSetting:
-    """Return the setting with overlaps of ξ and the spikes that are so many times as large."""
-    frame = base.frame
-    total = float(frame.reads @ frame.reads) + frame.reads_off**2
-    reads = frame.reads.copy()
-    reads[: len(lengths)] *= lengths
-    off = float(np.sqrt(max(total - float(reads @ reads), 0.0)))
-    return replace(base, frame=replace(frame, reads=reads, reads_off=off))
-
-
-def _distinct_axes(frame: Frame, count: int) -> dict[int, int]:
-    """Return axes that no exchange of axes and components maps to each other, and how many each is.
-
-    Two components of one weight and law, each with its own spike, have one such axis.
-    """
-    distinct: dict[int, int] = {}
-    for axis in range(count):
-        same = (other for other in distinct if _is_exchangeable(frame, axis, other))
-        first = next(same, axis)
-        distinct[first] = distinct.get(first, 0) + 1
-    return distinct
-
-
-def _is_exchangeable(frame: Frame, one: int, other: int) -> bool:
-    order = np.arange(frame.size)
-    order[[one, other]] = order[[other, one]]
-    left = list(frame.parts)
-    for part in frame.parts:
-        moved = part.covariance[np.ix_(order, order)], part.mean[order]
-        match = next(
-            (
-                p
-                for p in left
-                if (p.weight, p.level, p.label) == (part.weight, part.level, part.label)
-                and np.allclose(p.covariance, moved[0])
-                and np.allclose(p.mean, moved[1])
-            ),
-            None,
-        )
-        if match is None:
-            return False
-        left = [p for p in left if p is not match]
-    return True
