@@ -50,7 +50,7 @@ def sample_points(frame: Frame, law: LabelLaw, load: Floats, bulk_variance: floa
         strength = load / (bulk_variance * part.level)
         axes, coordinates, root = _axes(frame, part, law, strength, means)
         rule = joint_rule(coordinates, most)
-        place = np.array(axes).reshape(-1, frame.size)
+        place = np.array(axes).reshape(len(axes), frame.size)
         nodes.append(part.mean + (rule.nodes @ place) @ root)
         rules.append(rule)
     owners = np.repeat(np.arange(len(rules)), [len(rule.weights) for rule in rules])
