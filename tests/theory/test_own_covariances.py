@@ -151,5 +151,35 @@ def test_both_algebras_agree_where_types_share_their_covariance():
     assert grid_labels(types._grid, types.teacher, binary=True).fixed
 
 
+def test_wide_networks_on_samples_of_unequal_size_have_a_covariance_for_each_type():
+    """Where k > m fits all samples, one covariance for both sizes is 15 % off here."""
+    sizes = [
+        {"weight": 0.4, "level": 3.0, "label": 1.0},
+        {"weight": 0.6, "level": 0.3, "label": -1.0},
+    ]
+    problem = Problem(
+        dimension=60,
+        network={"width": 200, "activation": "tanh"},
+        readout={"samples": 80, "ridge": 1e-5},
+        teacher={"kind": "labels"},
+        scaling={"strength": 0.9, "weighting": 0.7},
+        data={"components": sizes},
+    )
+    types = types_of(problem, "network")
+    chosen = types.solve(80, 1e-5, loss="square")
+    assert isinstance(chosen.algebra, OwnCovariances)
+    shared = RidgeByTypes(types._first[0], 80, 1e-5).errors()["test_mse"]
+    assert shared < 0.9 * chosen.errors()["test_mse"]
+    # At a larger penalty samples are not fitted, and the fast algebra serves.
+    assert not isinstance(types.solve(80, 1.0, loss="square").algebra, OwnCovariances)
+
+
+def test_two_strong_spikes_have_a_grid_and_many_do_not():
+    problem = Problem(dimension=60, scaling={"strength": 0.95, "weighting": 0.01})
+    for rank, on_grid in ((2, True), (4, False)):
+        types = types_of(problem.replace(data__components__0__rank=rank), "network")
+        assert types.on_grid == on_grid
+
+
 def vars_of(types):
     return {name: getattr(types, name) for name in ModelTypes.__dataclass_fields__}

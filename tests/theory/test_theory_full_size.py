@@ -21,7 +21,7 @@ def test_theory_at_full_size(activation, beta, alpha, task, ratio):
     """n = m = 1000, paired on the same first layer, 20 readouts, sampled test points.
 
     Test error within 2 % + 4 standard errors (single), training error within 5 % + 4 standard
-    errors (conditional). One draw of the first layer.
+    errors (full types). One draw of the first layer.
     """
     problem = Problem(
         test="sampled",
@@ -37,7 +37,7 @@ def test_theory_at_full_size(activation, beta, alpha, task, ratio):
         f"{activation} β={beta} α={alpha} {task} k/m={ratio}: "
         f"test {single[0, 0] / mean[0] - 1:+.2%} ± {stderr[0] / mean[0]:.2%}, "
         f"train single {single[0, 1] / mean[1] - 1:+.2%}, "
-        f"conditional {train / mean[1] - 1:+.2%} ± {stderr[1] / mean[1]:.2%}"
+        f"full types {train / mean[1] - 1:+.2%} ± {stderr[1] / mean[1]:.2%}"
     )
     assert abs(single[0, 0] - mean[0]) <= 4 * stderr[0] + 0.02 * mean[0]
     assert abs(train - mean[1]) <= 4 * stderr[1] + 0.05 * mean[1]

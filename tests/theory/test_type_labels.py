@@ -20,6 +20,7 @@ TEACHERS = {
     "sign": {"kind": "sign", "flips": 0.1},
     "logistic": {"kind": "logistic", "slope": 3.0},
     "index": {"kind": "index", "link": "relu", "noise": 0.2},
+    "smooth": {"kind": "index", "link": "z+z**2/2", "noise": 0.2},  # no kink divides its rule
 }
 
 
@@ -31,7 +32,7 @@ def labels_of(kind):
         components=np.arange(2.0),
         means=means,
         variances=teacher.second_moment_at(CENTRES, DEVIATIONS) - means**2,
-        binary=kind != "index",
+        binary=kind in ("sign", "logistic"),
         noise=teacher.noise,
         centres=CENTRES,
         deviations=DEVIATIONS,
@@ -62,6 +63,7 @@ def close(values, expected):
         ("logistic", "square"),
         ("index", "huber:0.3"),
         ("index", "square"),
+        ("smooth", "huber:0.3"),
     ],
 )
 def test_expectations_are_those_of_draws(kind, loss):

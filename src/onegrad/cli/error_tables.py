@@ -70,11 +70,14 @@ def _caption(errors: Errors) -> str:
             "errors may be off, in nine cases of ten"
         )
     if errors.predicted:
-        return (
+        said = (
             f"{sizes}; predicted, nothing trained; {errors.trials} draws of the first layer, seed "
-            f"{errors.seed}; ± standard error over draws; theory error: how far test errors may be "
-            "off, in nine cases of ten"
+            f"{errors.seed}; ± standard error over draws"
         )
+        if "theory_error" in errors.metrics:
+            said += "; theory error: how far test errors may be off, in nine cases of ten"
+            said += ", on the fitted mixture" if p.data.kind == "empirical" else ""
+        return said
     method = (
         "integrated exactly" if p.test == "exact" else f"over {p.samples_in_test} sampled points"
     )

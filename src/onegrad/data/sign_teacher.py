@@ -21,9 +21,10 @@ from onegrad.data.teacher import TEACHERS, Teacher
 from onegrad.describe.arrays import Floats
 from onegrad.describe.fields import Half, Positive
 
-# Of tanh with poles at ±iπ/2 this step leaves e^{−2π·(π/2)/0.35} = 6e−13 at deviations up to 1, and
-# the rule goes finer beyond. Theory asks for few degrees very often.
-TANH_STEP, FEW_DEGREES, MODERATE = 0.35, 2, 20.0
+# tanh(m + sz) has poles at distance π/(2s): a step of 0.3/s leaves e^{−π²/0.3} = 5e−15. Theory asks
+# for few degrees very often.
+TANH_STEP, LARGEST_STEP, FEW_DEGREES, MODERATE = 0.3, 0.35, 2, 20.0
+SEEN = 8.5  # deviations, beyond which tanh adds less than rounding
 
 
 @dataclass(frozen=True)
@@ -108,9 +109,13 @@ def logistic_mean(slope: float) -> Function:
 
     def coefficients(means: Floats, deviations: Floats, order: int) -> Floats:
         m, s = half * means, half * deviations
-        if order > FEW_DEGREES or float(np.max(s, initial=0.0)) > MODERATE:
+        widest = float(np.max(s, initial=0.0))
+        if order > FEW_DEGREES or widest > MODERATE:
             return hermite_coefficients(tanh, m, s, order=order)
-        nodes, weights = trapezoid_rule(s, largest_step=TANH_STEP)
+        step = LARGEST_STEP if widest == 0 else min(LARGEST_STEP, TANH_STEP / widest)
+        nodes, weights = trapezoid_rule(s, largest_step=step)
+        near = np.abs(nodes) <= SEEN
+        nodes, weights = nodes[near], weights[near]
         values = np.tanh(m[..., None] + s[..., None] * nodes)
         return np.moveaxis(values @ (orthonormal_hermite(nodes, order) * weights).T, -1, 0)
 

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from onegrad.data.mixture import Mixture
 from onegrad.data.teacher import Teacher
 from onegrad.describe.arrays import Floats
@@ -24,7 +26,7 @@ from onegrad.theory.errors_by_types import Solution, TypeErrors, solve_by_types,
 from onegrad.theory.grid_types import Types, all_types, fits_grid
 from onegrad.theory.margins import Margins, PointBlock
 from onegrad.theory.own_covariances import OwnCovariances
-from onegrad.theory.reliability import Indicators, known_failures, theory_error
+from onegrad.theory.reliability import known_failures, reach_spread, theory_error
 from onegrad.theory.shared_covariance import SharedCovariance
 from onegrad.theory.spike_grid import GridTooLarge
 from onegrad.theory.type_moments import component_moments, grid_labels, grid_moments, unevenness
@@ -32,6 +34,8 @@ from onegrad.theory.type_moments import component_moments, grid_labels, grid_mom
 LARGEST_UNEVENNESS = 0.8  # of types that share a covariance
 LARGEST_CORRELATION = 0.9  # of output and projection, squared, for types that share a covariance
 MOST_WORK = 1e9  # types × k² of a model whose types have a covariance each without being asked
+# Of reaches, and of neurons to samples: readouts that fit all samples feel the covariances' shapes.
+LARGEST_SPREAD, WIDE, LESS_WORK = 0.35, 1.1, 2e8
 
 
 @dataclass(frozen=True)
@@ -107,18 +111,27 @@ class ModelTypes:
         return OwnCovariances(self._grid, labels, exact_counts=self.exact_counts)
 
     def solve(self, samples: int, ridge: float, *, loss: str) -> Solution:
-        """Return the solution; by a covariance per type where u and s nearly agree."""
+        """Return the solution; by a covariance per type where one for all does not serve.
+
+        That is where u and s nearly agree, or where a wide network fits samples of unequal reach.
+        """
         algebra, own = self._first
         if own or not self.on_grid:
             return solve_by_types(algebra, samples, ridge, loss=loss)
         try:
             solution = solve_by_types(algebra, samples, ridge, loss=loss)
-            if solution.correlation <= LARGEST_CORRELATION:
+            if solution.correlation <= LARGEST_CORRELATION and not self._strained(solution):
                 return solution
         except NotConverged:
             if algebra.labels.centres is None or loss == "square":
                 raise
         return solve_by_types(self._own, samples, ridge, loss=loss)
+
+    def _strained(self, solution: Solution) -> bool:
+        """Whether samples of unequal reach are fitted, by a network small enough to do better."""
+        assert self._grid is not None
+        wide = solution.algebra.neurons > WIDE * solution.samples
+        return wide and reach_spread(solution) > LARGEST_SPREAD and _work(self._grid) <= LESS_WORK
 
     @property
     def _averaged(self) -> bool:
@@ -168,11 +181,14 @@ class ModelTypes:
         assert self.rounds is not None
         every = [solution for row in solutions for solution in row]
         margins = Margins(algebra, self.feature_map, self.first_layer, every)
-        averages, _ = margins.averages(self.rounds(), loss=loss)
-        for point, solution, average in zip(
-            [point for row in points for point in row], every, averages, strict=True
+        averages, errors = margins.averages(self.rounds(), loss=loss)
+        for point, solution, average, error in zip(
+            [point for row in points for point in row], every, averages, errors, strict=True
         ):
             point |= average
+            # Nine in ten averages are within 1.6 standard errors.
+            own = max(error[name] / average[name] for name in average if "train" not in name)
+            point["theory_error"] = float(np.hypot(point["theory_error"], 1.6 * own))
             if "train_loss" in average:
                 norm = point["squared_weight_norm"]
                 point["objective"] = average["train_loss"] + 0.5 * solution.ridge * norm
@@ -195,5 +211,5 @@ def _work(types: list[Types]) -> float:
 
 def _with_error(solution: Solution | ClassesByTypes) -> dict[str, float]:
     parts = solution.outputs if isinstance(solution, ClassesByTypes) else [solution]
-    error = max(theory_error(Indicators.of(part)) for part in parts)
+    error = max(theory_error(part) for part in parts)
     return {**solution.errors(), "theory_error": error}

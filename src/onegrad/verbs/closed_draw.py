@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -68,31 +69,55 @@ def answer_without_draws(
 
 
 def predict_closed(
-    problem: Problem, models: Sequence[Model], *, samples: tuple[int, ...] | None = None
+    problem: Problem,
+    models: Sequence[Model],
+    *,
+    samples: tuple[int, ...] | None = None,
+    draft: bool = False,
 ) -> tuple[dict[str, Metrics], tuple[str, ...]]:
-    """Return every model's metrics, over (samples ×) penalties, and notes on where it may fail."""
+    """Return every model's metrics, over (samples ×) penalties, and notes on where it may fail.
+
+    A draft is several times faster at strong steps, and a per cent or two less exact there.
+    """
     require_closed_models(models)
-    closed = closed_problem(problem)
+    told = ToldProblem.of(problem, draft=draft)
     counts = np.array((problem.samples,) if samples is None else samples, float)
     ridges = np.array(problem.ridges)
-    theories = [(own.weight, ClosedTheory(own.setting)) for own in closed.settings]
-    results: dict[str, Metrics] = {}
-    notes: list[str] = []
-    for key, model in {model.key: model for model in models}.items():
-        parts = []
-        for weight, theory in theories:
-            metrics, said = _metrics(theory, model, counts, ridges, closed.overlap)
-            parts.append((weight, metrics))
-            notes += said
-        results[key] = _averaged(parts)
+    by_key = {m.key: told.metrics(m, counts, ridges) for m in {m.key: m for m in models}.values()}
     out = {}
     for model in models:
-        metrics = results[model.key]
+        metrics = by_key[model.key][0]
         if samples is None:
             metrics = {name: values[0] for name, values in metrics.items()}
         require_finite(model.name, metrics)
         out[model.name] = metrics
-    return out, tuple(dict.fromkeys(notes))
+    return out, tuple(dict.fromkeys(note for _, notes in by_key.values() for note in notes))
+
+
+@dataclass(frozen=True)
+class ToldProblem:
+    """A problem's theories with their weights; what they share is computed once."""
+
+    theories: tuple[tuple[float, ClosedTheory], ...]
+    overlap: float
+
+    @classmethod
+    def of(cls, problem: Problem, *, draft: bool = False) -> ToldProblem:
+        """Return the theories of a problem."""
+        closed = closed_problem(problem, draft=draft)
+        theories = tuple((own.weight, ClosedTheory(own.setting)) for own in closed.settings)
+        return cls(theories, closed.overlap)
+
+    def metrics(
+        self, model: Model, counts: Floats, ridges: Floats
+    ) -> tuple[Metrics, tuple[str, ...]]:
+        """Return a model's metrics over samples × penalties, and notes on where they may fail."""
+        parts, notes = [], []
+        for weight, theory in self.theories:
+            metrics, said = _metrics(theory, model, counts, ridges, self.overlap)
+            parts.append((weight, metrics))
+            notes += said
+        return _averaged(parts), tuple(dict.fromkeys(notes))
 
 
 def _averaged(parts: Sequence[tuple[float, Metrics]]) -> Metrics:

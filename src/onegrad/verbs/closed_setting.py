@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import product
 from math import log
 
 import numpy as np
@@ -72,8 +73,8 @@ def require_closed(problem: Problem) -> None:
             raise InvalidInput(f"{said}: method='closed' does not know it; use method='types'")
 
 
-def closed_problem(problem: Problem) -> ClosedProblem:
-    """Return what theory without draws is told."""
+def closed_problem(problem: Problem, *, draft: bool = False) -> ClosedProblem:
+    """Return what theory without draws is told; a draft has fewer types, and the RMS overlap."""
     require_closed(problem)
     source = problem.data
     assert isinstance(source, MixtureSource)
@@ -85,10 +86,11 @@ def closed_problem(problem: Problem) -> ClosedProblem:
         span = spike_span(source, problem.dimension, strengths)
         norm = problem.scaling.norm or span.norm
         degree = theorem_degree(_strength(problem, norm), cap=problem.scaling.degree_cap)
-        base = _setting(problem, span, norm)
+        base = replace(_setting(problem, span, norm), draft=draft)
         share = _overlap(problem, span)
         overlap = max(overlap, share)
-        chosen = _overlaps(base, span, share) if len(draws) == 1 else [(1.0, base)]
+        several = len(draws) == 1 and not draft
+        chosen = _overlaps(base, span, share) if several else [(1.0, base)]
         settings += [WeightedSetting(weight / len(draws), own) for weight, own in chosen]
     return ClosedProblem(tuple(settings), degree, overlap)
 
@@ -229,22 +231,37 @@ def _overlaps(
 ) -> list[tuple[float, ClosedSetting]]:
     """Return settings with other overlaps of ξ and the spikes, and their weights.
 
-    (ξᵀγ)² is ‖ξ‖²/n times χ² of one degree: its mean is taken for one axis at a time, which is
-    exact where errors are sums over axes.
+    (ξᵀγ)² is ‖ξ‖²/n times χ² of one degree. For up to two axes its mean is a product of rules; for
+    more it is taken for one axis at a time, which is exact where errors are sums over axes.
     """
     if share < OVERLAP_MATTERS or not span.spikes:
         return [(1.0, base)]
+    one = np.ones(span.spikes)
+    if span.spikes <= 2:
+        chosen = []
+        for places in product(range(2), repeat=span.spikes):
+            weight = float(np.prod(LENGTH_WEIGHTS[list(places)]))
+            chosen.append((weight, LENGTHS[list(places)]))
+        if len(_distinct_axes(base.frame, span.spikes)) < span.spikes:  # (a, b) is (b, a)
+            chosen = [chosen[0], (2 * chosen[1][0], chosen[1][1]), chosen[3]]
+    else:
+        chosen = [(1.0 - span.spikes, one)]
+        for axis, count in _distinct_axes(base.frame, span.spikes).items():
+            for length, weight in zip(LENGTHS, LENGTH_WEIGHTS, strict=True):
+                lengths = one.copy()
+                lengths[axis] = length
+                chosen.append((count * float(weight), lengths))
+    return [(weight, _with_overlaps(base, lengths)) for weight, lengths in chosen]
+
+
+def _with_overlaps(base: ClosedSetting, lengths: Floats) -> ClosedSetting:
+    """Return the setting with overlaps of ξ and the spikes that are so many times as large."""
     frame = base.frame
     total = float(frame.reads @ frame.reads) + frame.reads_off**2
-    chosen: list[tuple[float, ClosedSetting]] = [(1.0 - span.spikes, base)]
-    for axis, count in _distinct_axes(frame, span.spikes).items():
-        for length, weight in zip(LENGTHS, LENGTH_WEIGHTS, strict=True):
-            reads = frame.reads.copy()
-            reads[axis] *= length
-            off = float(np.sqrt(max(total - float(reads @ reads), 0.0)))
-            moved = replace(base, frame=replace(frame, reads=reads, reads_off=off))
-            chosen.append((count * float(weight), moved))
-    return chosen
+    reads = frame.reads.copy()
+    reads[: len(lengths)] *= lengths
+    off = float(np.sqrt(max(total - float(reads @ reads), 0.0)))
+    return replace(base, frame=replace(frame, reads=reads, reads_off=off))
 
 
 def _distinct_axes(frame: Frame, count: int) -> dict[int, int]:

@@ -145,7 +145,8 @@ def _with_decay(sizes: list[Equivalence]) -> Equivalence:
             degree,
             dimensions,
             [size.gaps[place] for size in sizes],
-            [size.stderrs[place] for size in sizes],
+            # The mean over draws itself has no error of draws.
+            [0.0 if size.method == "closed" else size.stderrs[place] for size in sizes],
         )
         for place, degree in enumerate(sizes[-1].degrees)
     )

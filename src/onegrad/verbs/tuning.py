@@ -61,6 +61,8 @@ def tune(
         search.evaluate(widths, rates, workers=workers, progress=progress)
         widths = _around(search.best[0], widths, 1.0, largest)
         rates = _around(search.best[1], rates, 0.0, np.inf)
+    if method == "closed":
+        search.compute_best_whole()
     for note in dict.fromkeys(search.notes[search.best]):
         warnings.warn(note, stacklevel=2)
     tuned = search.result(names)

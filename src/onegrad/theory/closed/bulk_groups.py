@@ -13,7 +13,7 @@ import numpy as np
 
 from onegrad.describe.arrays import Floats
 
-GROUPS = 4
+GROUPS, DRAFT_GROUPS = 4, 2
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,9 @@ class BulkGroups:
         return cls(np.ones(1), np.ones(1), np.zeros(1))
 
 
-def bulk_groups(residuals: tuple[Floats, Floats], variance: float, ratio: float) -> BulkGroups:
+def bulk_groups(
+    residuals: tuple[Floats, Floats], variance: float, ratio: float, *, count: int = GROUPS
+) -> BulkGroups:
     """Return the groups for residuals r (values, weights) with `variance` of noise beside."""
     r, w = residuals[0].ravel(), residuals[1].ravel()
     w = w / w.sum()
@@ -39,7 +41,7 @@ def bulk_groups(residuals: tuple[Floats, Floats], variance: float, ratio: float)
     if power <= 0:
         return BulkGroups.one()
     d = square / power
-    cumulants = [ratio ** (p - 1) * float(w @ d**p) for p in range(1, 2 * GROUPS)]
+    cumulants = [ratio ** (p - 1) * float(w @ d**p) for p in range(1, 2 * count)]
     nodes, shares = gauss_from_moments(free_moments(cumulants))
     third, fourth = float(w @ (r * square)), float(w @ square**2)
     coupling = third / fourth * power if fourth > 0 else 0.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
@@ -29,6 +29,9 @@ class ClosedTheory:
     """All that models of one setting share: the laws of F before and after the step."""
 
     setting: ClosedSetting
+    _equations: dict[tuple[int | None, Layer], Equations] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
     @cached_property
     def _trained(self) -> tuple[NeuronTypes, SamplePoints]:
@@ -39,8 +42,8 @@ class ClosedTheory:
         return self._with_samples(untrained(self.setting))
 
     def _with_samples(self, types: NeuronTypes) -> tuple[NeuronTypes, SamplePoints]:
-        law = self.setting.law
-        return types, sample_points(types.frame, law, types.load, types.bulk_variance)
+        law, most = self.setting.law, self.setting.most_samples
+        return types, sample_points(types.frame, law, types.load, types.bulk_variance, most)
 
     def types(self, layer: Layer = "trained") -> tuple[NeuronTypes, SamplePoints]:
         """Return the types of neurons and of samples, before or after the step."""
@@ -48,11 +51,16 @@ class ClosedTheory:
 
     def equations(self, *, degree: int | None = None, layer: Layer = "trained") -> Equations:
         """Return the equations of a model: a Hermite one of this degree, or the network."""
-        setting = self.setting
-        types, samples = self.types(layer)
-        sigma = setting.activation
-        model = sigma if degree is None else expand(sigma, setting.bulk_deviation, degree=degree)
-        return Equations(feature_grid(samples, types, setting.law, model), setting.neurons)
+        if (degree, layer) not in self._equations:
+            setting = self.setting
+            types, samples = self.types(layer)
+            sigma = setting.activation
+            model = (
+                sigma if degree is None else expand(sigma, setting.bulk_deviation, degree=degree)
+            )
+            grid = feature_grid(samples, types, setting.law, model, draft=setting.draft)
+            self._equations[degree, layer] = Equations(grid, setting.neurons)
+        return self._equations[degree, layer]
 
     def errors(
         self,

@@ -22,6 +22,7 @@ from onegrad.theory.closed.sample_points import SamplePoints
 
 MOST_LINEAR, LEAST_LINEAR = 8, 1e-6  # factors of a_1, by share of the largest eigenvalue
 MOST_MODES, LEAST_MODE = 30, 1e-9  # of a_0 and a_2
+DRAFT_FACTOR = 100.0  # by which drafts leave out more
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,8 @@ def feature_grid(
     types: NeuronTypes,
     law: LabelLaw,
     sigma: Function | HermiteExpansion,
+    *,
+    draft: bool = False,
 ) -> FeatureGrid:
     """Return the grid of one model: the network's σ, or a Hermite polynomial with its noise."""
     frame = types.frame
@@ -95,9 +98,12 @@ def feature_grid(
     deviations = np.sqrt(samples.level)[:, None] * types.lengths
     a0, a1, a2, square = _coefficients(sigma, means, deviations)
     p, pi = samples.weights, types.weights
-    linear, linear_neurons = factors(a1, p, pi, LEAST_LINEAR, MOST_LINEAR)
+    coarser = DRAFT_FACTOR if draft else 1.0
+    linear, linear_neurons = factors(a1, p, pi, coarser * LEAST_LINEAR, MOST_LINEAR)
     both = np.concatenate([a0, a2 / np.sqrt(2 * frame.bulk)])
-    modes, mode_neurons = factors(both, np.concatenate([p, p]), pi, LEAST_MODE, MOST_MODES)
+    modes, mode_neurons = factors(
+        both, np.concatenate([p, p]), pi, coarser * LEAST_MODE, MOST_MODES
+    )
     deviation = frame.reads_off * np.sqrt(samples.level)
     return FeatureGrid(
         p,

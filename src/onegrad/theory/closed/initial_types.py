@@ -74,7 +74,11 @@ def initial_features(setting: ClosedSetting, types: InitialTypes) -> InitialFeat
     frame, law, sigma = setting.frame, setting.law, setting.activation
     n, entry = frame.bulk, setting.entry
     samples = sample_points(
-        frame, law, setting.row_variance * np.eye(frame.size), n * setting.row_variance
+        frame,
+        law,
+        setting.row_variance * np.eye(frame.size),
+        n * setting.row_variance,
+        setting.most_samples,
     )
     means = samples.points @ (entry * types.places).T
     deviations = np.sqrt(samples.level * n)[:, None] * entry
@@ -85,7 +89,7 @@ def initial_features(setting: ClosedSetting, types: InitialTypes) -> InitialFeat
         samples.labels(frame),
     )
     label = law.moments(*where)
-    values, shares, _ = law.values(*where)
+    values, shares = law.outcomes(*where)
     weights = types.weights
     if setting.second_layer == "constant":
         mean = smooth[0] @ weights

@@ -68,6 +68,18 @@ class LabelLaw:
             nodes, weights = (row[None] for row in trapezoid_rule(scale, largest_step=STEP))
         return np.asarray(self.link(centres[:, None] + scale[:, None] * nodes)), weights, nodes
 
+    def outcomes(
+        self, centres: Floats, deviations: Floats, labels: Floats
+    ) -> tuple[Floats, Floats]:
+        """Return values of y without its noise (types × values) and their probabilities."""
+        means, weights, _ = self.values(centres, deviations, labels)
+        if not self.signs and not self.flips:
+            return means, np.broadcast_to(weights, means.shape)
+        size = np.abs(labels)[:, None] if self.by_component else np.ones_like(means)
+        chance = 0.5 * (1 + np.divide(means, size, out=np.zeros_like(means), where=size > 0))
+        values = np.concatenate([size + 0 * means, -size + 0 * means], axis=1)
+        return values, np.concatenate([weights * chance, weights * (1 - chance)], axis=1)
+
     def _powers(self, mean: Floats, labels: Floats) -> Floats:
         """Return E[y^a | u] for a = 0 … 4, given the mean of y."""
         one = np.ones_like(mean)

@@ -8,7 +8,12 @@ import numpy as np
 
 from onegrad.calculus.normal_rules import Rule, normal_rule, product_rule
 from onegrad.describe.arrays import Floats, Ints
-from onegrad.theory.closed.bulk_groups import BulkGroups, bulk_groups
+from onegrad.theory.closed.bulk_groups import (
+    DRAFT_GROUPS,
+    GROUPS,
+    BulkGroups,
+    bulk_groups,
+)
 from onegrad.theory.closed.frame import Frame
 from onegrad.theory.closed.initial_types import (
     InitialTypes,
@@ -23,7 +28,8 @@ NOISY = 0.02  # step noise from which bulk directions differ, and e is no ordina
 SEEN = 0.003  # strength from which the step's direction is kept
 STRONG_STEP, STRONG_NODES = 0.4, 6
 PLANE_NODES = 2  # of x_v and x_e
-FEW_INITIAL, MOST_NEURONS = 150, 1200
+FEW_INITIAL = 150  # types before the step, unless its own nodes leave room for more
+DRAFT_NODES = 3  # of ω on each side, in drafts
 
 
 @dataclass(frozen=True)
@@ -54,7 +60,7 @@ class NeuronTypes:
 
 def untrained(setting: ClosedSetting) -> NeuronTypes:
     """Return the types before the step."""
-    types = initial_types(setting, MOST_NEURONS)
+    types = initial_types(setting, setting.most_neurons)
     count = len(types.weights)
     length = np.sqrt(setting.frame.bulk) * setting.entry
     return NeuronTypes(
@@ -72,12 +78,12 @@ def trained(setting: ClosedSetting) -> NeuronTypes:
     """Return the types after the step; those before it where it does nothing."""
     if setting.learning_rate == 0:
         return untrained(setting)
-    types = initial_types(setting, FEW_INITIAL)
+    types = initial_types(setting, min(FEW_INITIAL, setting.most_neurons // 4))
     features = initial_features(setting, types)
     law = step_law(setting, types, features)
     others = _others(setting, types, law)
-    room = MOST_NEURONS // int(np.prod([len(weights) for _, weights in others]))
-    if room > FEW_INITIAL and types.fewer:  # the step's own nodes leave room for more
+    room = setting.most_neurons // int(np.prod([len(weights) for _, weights in others]))
+    if room > len(types.weights) and types.fewer:  # the step's own nodes leave room for more
         types = initial_types(setting, room)
         features = initial_features(setting, types)
         law = step_law(setting, types, features)
@@ -89,7 +95,8 @@ def trained(setting: ClosedSetting) -> NeuronTypes:
     if noise > NOISY:
         ratio = frame.bulk / setting.step_samples
         variance = 0.0 if setting.law.signs else setting.law.noise**2
-        groups = bulk_groups(features.residuals, variance, ratio)
+        count = DRAFT_GROUPS if setting.draft else GROUPS
+        groups = bulk_groups(features.residuals, variance, ratio, count=count)
     lengths, profile = _bulk(setting, frame, types, law, rows, groups)
     return NeuronTypes(
         frame,
@@ -186,7 +193,8 @@ def _second_layer(setting: ClosedSetting, strength: float) -> Rule:
         return np.ones(1), np.ones(1)
     strong = strength > STRONG_STEP
     coordinate = Coordinate(max(strength, 0.07), 0.0 if strong else None)
-    return coordinate.rule(STRONG_NODES if strong else coordinate.count)
+    nodes = DRAFT_NODES if setting.draft else STRONG_NODES
+    return coordinate.rule(nodes if strong else coordinate.count)
 
 
 def _loads(setting: ClosedSetting, law: StepLaw, rows: _Rows, kept: int) -> Floats:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from onegrad.calculus.normal_rules import split_normal_rule
 from onegrad.describe.arrays import Floats, Ints
 from onegrad.theory.closed.frame import Frame, Part
 from onegrad.theory.closed.label_law import LabelLaw
@@ -14,8 +15,8 @@ from onegrad.theory.closed.type_rules import Coordinate, joint_rule
 DROPPED = 0.015  # strength of a sample's coordinate that does not matter
 STRONG = 0.45  # from which features look kinked along a coordinate
 READ, HARDLY_READ = 0.05, 1e-4  # shares of the label's variance along its own coordinate
-JUMP_NODES = 8  # on each side, where labels jump
-MOST_SAMPLES = 300  # types of all components together
+LABEL_NODES = (3, 4, 6, 8, 11, 15, 20)  # that are tried, on each side
+SEEN = 1e-4  # of the label: what one more node may still change
 
 
 @dataclass(frozen=True)
@@ -38,9 +39,13 @@ class SamplePoints:
         return own[self.part]
 
 
-def sample_points(frame: Frame, law: LabelLaw, load: Floats, bulk_variance: float) -> SamplePoints:
-    """Return the types of samples; `load` is E[ℓℓᵀ] of neurons, `bulk_variance` their mean q²."""
-    most = MOST_SAMPLES // len(frame.parts)
+def sample_points(
+    frame: Frame, law: LabelLaw, load: Floats, bulk_variance: float, most: int
+) -> SamplePoints:
+    """Return about `most` types of samples at the most.
+
+    `load` is E[ℓℓᵀ] of neurons, `bulk_variance` their mean q².
+    """
     means = sum(
         (part.weight * np.outer(part.mean, part.mean) for part in frame.parts),
         np.zeros((frame.size, frame.size)),
@@ -49,7 +54,7 @@ def sample_points(frame: Frame, law: LabelLaw, load: Floats, bulk_variance: floa
     for part in frame.parts:
         strength = load / (bulk_variance * part.level)
         axes, coordinates, root = _axes(frame, part, law, strength, means)
-        rule = joint_rule(coordinates, most)
+        rule = joint_rule(coordinates, most // len(frame.parts))
         place = np.array(axes).reshape(len(axes), frame.size)
         nodes.append(part.mean + (rule.nodes @ place) @ root)
         rules.append(rule)
@@ -92,11 +97,28 @@ def _label_coordinate(
 ) -> Coordinate:
     """Return the coordinate that the label reads, split where its link has a kink."""
     if share <= READ:
-        return Coordinate(max(strength, 0.1))
+        return Coordinate(max(strength, 0.1), read=True)
     cut = 0.0
     if law.kinks:  # one kink is met exactly, in units of the coordinate's own deviation
         cut = float(np.clip((law.kinks[0] - centre) / np.sqrt(variance), -4.0, 4.0))
-    return Coordinate(strength, cut, JUMP_NODES if law.signs else 0)
+    rest = np.sqrt(variance * (1 / share - 1))  # deviation of what it reads off S
+    least = _label_nodes(law, centre, float(np.sqrt(variance)), float(rest), cut)
+    return Coordinate(strength, cut, least, read=True)
+
+
+def _label_nodes(law: LabelLaw, centre: float, deviation: float, rest: float, cut: float) -> int:
+    """Return how many nodes on each side see the label's mean, slope and power."""
+    seen = []
+    for count in LABEL_NODES:
+        nodes, weights = split_normal_rule(count, cut)
+        places = centre + deviation * nodes
+        mean = law.moments(places, np.full_like(nodes, rest), np.zeros_like(nodes))(1)
+        seen.append(np.array([weights @ mean, weights @ (mean * nodes), weights @ mean**2]))
+        if len(seen) > 1:
+            size = np.sqrt(seen[-1][2]) + 1e-300
+            if np.all(np.abs(seen[-1] - seen[-2]) <= SEEN * np.array([size, size, size**2])):
+                return LABEL_NODES[len(seen) - 2]
+    return LABEL_NODES[-1]
 
 
 def _other_axes(rest: Floats, strength: Floats, means: Floats) -> list[tuple[Floats, float, bool]]:

@@ -11,6 +11,9 @@ from onegrad.calculus.function import Function
 from onegrad.theory.closed.frame import Frame
 from onegrad.theory.closed.label_law import LabelLaw
 
+MOST_SAMPLES, MOST_NEURONS = 300, 1200
+DRAFT_SAMPLES, DRAFT_NEURONS = 96, 128
+
 
 @dataclass(frozen=True)
 class ClosedSetting:
@@ -31,6 +34,19 @@ class ClosedSetting:
     second_layer: Literal["gaussian", "sign", "constant"] = "gaussian"
     exact_counts: bool = True
     binary: bool = False  # whether labels are signs, with or without noise
+    draft: bool = (
+        False  # fewer types: a per cent less exact at strong steps, and several times faster
+    )
+
+    @property
+    def most_samples(self) -> int:
+        """Types of samples, at about the most."""
+        return DRAFT_SAMPLES if self.draft else MOST_SAMPLES
+
+    @property
+    def most_neurons(self) -> int:
+        """Types of neurons, at about the most."""
+        return DRAFT_NEURONS if self.draft else MOST_NEURONS
 
     @property
     def entry(self) -> float:

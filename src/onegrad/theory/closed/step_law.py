@@ -1,7 +1,8 @@
 """The law of the step: where it moves the neurons in S, and what noise it leaves off S.
 
-Letters are those of docs/closed.md. v̂ is the step's direction off the spikes and means, a mixture
-of the teacher's ξ̂ and of sampling noise ν̂; e completes the plane of both.
+docs/closed.md derives it; docs/notation.md has a name for every letter, and says where that page
+uses another. v̂ is the step's direction off the spikes and means, a mixture of the teacher's ξ̂ and
+of sampling noise ν̂; e completes the plane of both.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class StepLaw:
     scale_along: float
     bulk_noise: Floats  # V_t, per initial type
     cosine: float  # of v̂ with ξ̂
-    second: float  # ς̄_2 averaged over samples
+    second: float  # l·ς̄_2 averaged over samples
 
 
 def step_law(setting: ClosedSetting, types: InitialTypes, features: InitialFeatures) -> StepLaw:
@@ -69,7 +70,7 @@ def step_law(setting: ClosedSetting, types: InitialTypes, features: InitialFeatu
         float(p @ (level * features.mean_third * along)),
         np.maximum(ratio * ((p * r2 * level) @ features.slope_square - base), 0.0),
         cosine,
-        float(p @ b2),
+        float(p @ (level * b2)),
     )
 
 

@@ -29,7 +29,6 @@ SIDED = ((0.15, 3), (0.5, 4), (1.2, 6), (np.inf, 8))  # on each side of a cut
 WEAK, MODERATE = 0.12, 0.35  # strengths up to which a rule of degree 5, of degree 7 is enough
 GRADED, GRADED_REACH = 2.0, 1.5  # strength from which nodes are graded, and their reach times it
 GRADED_RATIO = 1.15
-FEWEST, FEWEST_SIDED = 3, 4
 SCATTERED = 512
 COARSE = 0.6  # share of the nodes that a coordinate needs below which it is said
 SMALLEST_WEIGHT = 1e-7
@@ -42,12 +41,20 @@ class Coordinate:
     strength: float
     cut: float | None = None
     least: int = 0  # nodes, where the strength would ask for fewer
+    read: bool = False  # whether the label reads it
 
     @property
     def count(self) -> int:
         """Nodes, on each side where there is a cut."""
         table = NODES if self.cut is None else SIDED
         return max(self.least, next(nodes for limit, nodes in table if self.strength < limit))
+
+    @property
+    def fewest(self) -> int:
+        """Nodes that are left where there is little room, on each side of a cut."""
+        if self.read:
+            return max(self.least, 3)
+        return 2 if self.cut is not None or self.strength < MODERATE else 3
 
     @property
     def total(self) -> int:
@@ -63,7 +70,7 @@ class Coordinate:
             return normal_rule(count)
         if self.strength < GRADED:
             return split_normal_rule(count, self.cut)
-        near = max(2, 2 * count // 5)
+        near = max(1, 2 * count // 5)
         # Of few sizes, so that rules are made once.
         reach = GRADED_REACH / GRADED_RATIO ** round(log(self.strength, GRADED_RATIO))
         cuts = (self.cut - reach, self.cut, self.cut + reach)
@@ -79,15 +86,19 @@ class JointRule:
     coarse: bool = False
 
 
+NOTHING = JointRule(np.zeros((1, 0)), np.ones(1))
+
+
 def joint_rule(coordinates: list[Coordinate], most: int) -> JointRule:
     """Return a rule for all coordinates with about `most` nodes at the most."""
     if np.prod([float(c.total) for c in coordinates]) <= most:
         return _pruned(*product_rule([c.rule(c.count) for c in coordinates]), coarse=False)
     weak = [j for j, c in enumerate(coordinates) if c.cut is None and c.strength < MODERATE]
     strong = [j for j in range(len(coordinates)) if j not in weak]
-    if len(weak) < 3:
-        weak, strong = [], list(range(len(coordinates)))
     inner = _together([coordinates[j].strength for j in weak])
+    apart = float(np.prod([float(coordinates[j].total) for j in weak]))
+    if inner is None or len(inner.weights) >= apart:
+        weak, strong, inner = [], list(range(len(coordinates))), NOTHING
     counts, coarse = _shrunk([coordinates[j] for j in strong], most // len(inner.weights))
     outer = product_rule([coordinates[j].rule(n) for j, n in zip(strong, counts, strict=True)])
     nodes = np.zeros((len(outer[1]) * len(inner.weights), len(coordinates)))
@@ -102,11 +113,11 @@ def _pruned(nodes: Floats, weights: Floats, *, coarse: bool) -> JointRule:
     return JointRule(nodes[keep], weights[keep] / weights[keep].sum(), coarse)
 
 
-def _together(strengths: list[float]) -> JointRule:
-    """Return one rule of several weak coordinates."""
+def _together(strengths: list[float]) -> JointRule | None:
+    """Return one rule of several weak coordinates, None for fewer than three."""
     count = len(strengths)
-    if count == 0:
-        return JointRule(np.zeros((1, 0)), np.ones(1))
+    if count < 3:
+        return None
     if max(strengths) < WEAK and count <= 8:
         return JointRule(*stroud_rule(count))
     rule = degree_seven_rule(count) if count <= 7 else None
@@ -118,7 +129,7 @@ def _together(strengths: list[float]) -> JointRule:
 def _shrunk(coordinates: list[Coordinate], most: int) -> tuple[list[int], bool]:
     """Return fewer nodes for the largest rules, until their product is small enough."""
     counts = [c.count for c in coordinates]
-    least = [FEWEST if c.cut is None else FEWEST_SIDED for c in coordinates]
+    least = [c.fewest for c in coordinates]
     sides = [1 if c.cut is None else 2 for c in coordinates]
 
     def product() -> float:
