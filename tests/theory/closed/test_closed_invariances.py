@@ -67,7 +67,6 @@ def test_the_order_of_components_does_not_matter(teacher):
 
 
 def test_a_component_of_no_weight_is_none():
-    """Its spikes are axes of S that nobody uses: the bulk has three dimensions of 200 less."""
     own = {"label": 1.0, "mean": 0.5, "weight": 1.0}
     nobody = {"weight": 0.0, "label": -1.0, "level": 9.0, "mean": 7.0, "rank": 3}
     teacher = {"kind": "labels", "noise": 0.3}
@@ -75,7 +74,7 @@ def test_a_component_of_no_weight_is_none():
         metrics(problem(data=data, teacher=teacher), ["untrained"])
         for data in (parts(own), parts(own, nobody))
     )
-    assert_same(one, other, 1e-3)
+    assert_same(one, other, 1e-9)
 
 
 @pytest.mark.parametrize("teacher", TEACHERS)
