@@ -44,12 +44,8 @@ def moderate(**changes):
     ],
 )
 def test_what_it_does_not_know_is_refused_in_one_line_that_names_the_method(changes, field):
-    try:
-        problem = small(**changes)
-    except InvalidInput as error:
-        pytest.skip(f"no such problem: {error}")
     with pytest.raises(InvalidInput) as refused:
-        closed(problem)
+        closed(small(**changes))
     said = str(refused.value)
     assert said.startswith(field)
     assert "method='types'" in said
@@ -150,7 +146,6 @@ def test_a_result_has_one_draw_no_standard_error_and_plain_values():
         answer.metrics[m][0, 0, 0] for m in ("objective", "train_mse", "squared_weight_norm")
     )
     assert one == pytest.approx(0.5 * half + 0.5 * 1e-2 * ridge)
-    assert "closed" in repr(answer) or "Errors" in repr(answer)
 
 
 def test_seed_draws_and_workers_do_not_matter():
