@@ -77,6 +77,9 @@ def spike_span(source: MixtureSource, dimension: int, strengths: tuple[Floats, .
     directions = []
     reference: list[dict[int, float]] = []
     for c in source.components:
+        refers = c is first and source.alignment is not None
+        if c.weight == 0 and not refers:
+            continue  # axes that nobody uses would cost nodes and bulk dimensions
         if isinstance(c.directions, Array):
             columns = [dict(enumerate(row)) for row in (given.T @ c.directions.values).T]
         else:

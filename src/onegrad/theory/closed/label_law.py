@@ -11,7 +11,7 @@ from onegrad.calculus.expectations import split_rule, trapezoid_rule
 from onegrad.calculus.function import Function
 from onegrad.describe.arrays import Floats
 
-# On each side of a kink, over so many deviations: 1e−9 even where the kink lies far away.
+# On each side of a kink, over so many deviations: 1e−7 even where the kink lies far away.
 PANEL_NODES, PANEL_REACH = 24, 7.0
 STEP = 0.25  # of the trapezoid rule
 NOTHING = 1e-12  # a deviation of what the label reads that is none
