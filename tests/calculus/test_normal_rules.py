@@ -8,12 +8,12 @@ import pytest
 from scipy.special import factorial2, ndtr
 
 from onegrad.calculus.normal_rules import (
+    cross_rule,
     degree_seven_rule,
     half_range_rule,
     normal_rule,
     panel_rule,
     product_rule,
-    scattered_rule,
     split_normal_rule,
     stroud_rule,
 )
@@ -139,11 +139,9 @@ def test_the_rule_of_degree_seven_has_it_or_is_refused(coordinates):
     assert deviation_in_degree(rule, 8) > 0.01
 
 
-@pytest.mark.parametrize(("coordinates", "count"), [(1, 8), (3, 8), (9, 512), (12, 64)])
-def test_scattered_points_are_symmetric_with_covariance_one(coordinates, count):
-    nodes, weights = scattered_rule(coordinates, count)
-    assert len(weights) >= count
-    np.testing.assert_allclose(weights, 1 / len(weights))
-    np.testing.assert_allclose(weights @ nodes, 0, atol=1e-14)
-    np.testing.assert_allclose((nodes.T * weights) @ nodes, np.eye(coordinates), atol=1e-12)
-    assert np.array_equal(nodes, scattered_rule(coordinates, count)[0])
+@pytest.mark.parametrize("coordinates", [1, 3, 12])
+def test_the_cross_rule_is_exact_to_degree_three(coordinates):
+    rule = cross_rule(coordinates)
+    for degree in range(4):
+        assert deviation_in_degree(rule, degree) < 1e-13
+    assert deviation_in_degree(rule, 4) > 0.01

@@ -11,8 +11,7 @@ from itertools import product
 
 import numpy as np
 from scipy.linalg import eigh_tridiagonal
-from scipy.special import ndtr, ndtri, roots_genlaguerre
-from scipy.stats import qmc
+from scipy.special import ndtr, roots_genlaguerre
 
 from onegrad.calculus.polynomials import gauss_hermite, gauss_legendre
 from onegrad.describe.arrays import Floats
@@ -20,7 +19,6 @@ from onegrad.describe.arrays import Floats
 Rule = tuple[Floats, Floats]
 
 END = 12.0  # beyond it the normal density is below 1e-31
-SOBOL_SEED = 7
 
 
 @functools.cache
@@ -110,6 +108,14 @@ def stroud_rule(coordinates: int) -> Rule:
 
 
 @functools.cache
+def cross_rule(coordinates: int) -> Rule:
+    """Return the rule of degree 3 with nodes ±√d e_i, 2d of equal weight."""
+    d = coordinates
+    nodes = np.sqrt(d) * np.concatenate([np.eye(d), -np.eye(d)])
+    return nodes, np.full(2 * d, 0.5 / d)
+
+
+@functools.cache
 def degree_seven_rule(coordinates: int) -> Rule | None:
     """Return a fully symmetric rule of degree 7 for N(0, I_d); None where a weight is negative.
 
@@ -143,13 +149,3 @@ def degree_seven_rule(coordinates: int) -> Rule | None:
         np.concatenate([radius * points for radius in radii]),
         np.concatenate([share * weights for share in radial]),
     )
-
-
-@functools.cache
-def scattered_rule(coordinates: int, count: int) -> Rule:
-    """Return about `count` equally weighted Sobol points and their negatives, covariance I."""
-    half = 1 << max(int(np.ceil(np.log2(count))) - 1, 1)
-    points = ndtri(qmc.Sobol(coordinates, seed=SOBOL_SEED).random(half))
-    points = np.concatenate([points, -points])
-    root = np.linalg.cholesky(points.T @ points / len(points))
-    return np.linalg.solve(root, points.T).T, np.full(len(points), 1 / len(points))

@@ -8,17 +8,17 @@ weak coordinates are taken together by a rule of several, and strong ones get fe
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import log
+from math import log, prod
 
 import numpy as np
 
 from onegrad.calculus.normal_rules import (
     Rule,
+    cross_rule,
     degree_seven_rule,
     normal_rule,
     panel_rule,
     product_rule,
-    scattered_rule,
     split_normal_rule,
     stroud_rule,
 )
@@ -29,7 +29,6 @@ SIDED = ((0.15, 3), (0.5, 4), (1.2, 6), (np.inf, 8))  # on each side of a cut
 WEAK, MODERATE = 0.12, 0.35  # strengths up to which a rule of degree 5, of degree 7 is enough
 GRADED, GRADED_REACH = 2.0, 1.5  # strength from which nodes are graded, and their reach times it
 GRADED_RATIO = 1.15
-SCATTERED = 512
 COARSE = 0.6  # share of the nodes that a coordinate needs below which it is said
 SMALLEST_WEIGHT = 1e-7
 
@@ -55,6 +54,11 @@ class Coordinate:
         if self.read:
             return max(self.least, 3)
         return 2 if self.cut is not None or self.strength < MODERATE else 3
+
+    @property
+    def fewest_total(self) -> int:
+        """Nodes in all that are left where there is little room."""
+        return self.fewest if self.cut is None else 2 * self.fewest
 
     @property
     def total(self) -> int:
@@ -95,7 +99,8 @@ def joint_rule(coordinates: list[Coordinate], most: int) -> JointRule:
         return _pruned(*product_rule([c.rule(c.count) for c in coordinates]), coarse=False)
     weak = [j for j, c in enumerate(coordinates) if c.cut is None and c.strength < MODERATE]
     strong = [j for j in range(len(coordinates)) if j not in weak]
-    inner = _together([coordinates[j].strength for j in weak])
+    least = prod(coordinates[j].fewest_total for j in strong)
+    inner = _together([coordinates[j].strength for j in weak], most // max(least, 1))
     apart = float(np.prod([float(coordinates[j].total) for j in weak]))
     if inner is None or len(inner.weights) >= apart:
         weak, strong, inner = [], list(range(len(coordinates))), NOTHING
@@ -113,17 +118,24 @@ def _pruned(nodes: Floats, weights: Floats, *, coarse: bool) -> JointRule:
     return JointRule(nodes[keep], weights[keep] / weights[keep].sum(), coarse)
 
 
-def _together(strengths: list[float]) -> JointRule | None:
-    """Return one rule of several weak coordinates, None for fewer than three."""
+def _together(strengths: list[float], room: int) -> JointRule | None:
+    """Return one rule of several weak coordinates, None for fewer than three.
+
+    It has degree 7, or 5 where all are very weak; a lower one where there is no room: it says so.
+    """
     count = len(strengths)
     if count < 3:
         return None
-    if max(strengths) < WEAK and count <= 8:
-        return JointRule(*stroud_rule(count))
-    rule = degree_seven_rule(count) if count <= 7 else None
-    if rule is not None:
-        return JointRule(*rule)
-    return JointRule(*scattered_rule(count, SCATTERED), coarse=True)
+    weak = max(strengths) < WEAK
+    best = None if weak or count > 7 else degree_seven_rule(count)
+    rules = [
+        (best, False),
+        (stroud_rule(count) if count <= 9 else None, not weak),
+        (cross_rule(count), True),
+    ]
+    fitting = ((r, c) for r, c in rules if r is not None and len(r[1]) <= room)
+    rule, coarse = next(fitting, (cross_rule(count), True))
+    return JointRule(*rule, coarse)
 
 
 def _shrunk(coordinates: list[Coordinate], most: int) -> tuple[list[int], bool]:
