@@ -98,6 +98,7 @@ def _print(equivalence: Equivalence) -> None:
 
 def _caption(equivalence: Equivalence) -> str:
     from onegrad.cli.error_tables import TITLES
+    from onegrad.verbs.methods import said_draws
 
     errors, smallest = equivalence.errors, equivalence.smallest
     at = f" at n = {equivalence.dimension}" if equivalence.sizes else ""
@@ -105,8 +106,8 @@ def _caption(equivalence: Equivalence) -> str:
         f"smallest degree within {100 * equivalence.tolerance:g} %{at}: "
         f"{'none of these' if smallest is None else smallest}; the theorem's degree at "
         f"β = {equivalence.strength:.3g}: {equivalence.theorem or 'none, it covers β < 1'}; "
-        f"{TITLES[equivalence.metric]} by {equivalence.method}, {errors.trials} draws, seed "
-        f"{errors.seed}, nothing trained"
+        f"{TITLES[equivalence.metric]} by {equivalence.method}, "
+        f"{said_draws(equivalence.method, errors.trials, errors.seed)}, nothing trained"
     )
 
 

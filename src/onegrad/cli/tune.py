@@ -61,12 +61,13 @@ def _print(tuned: Tuned) -> None:
 
     from onegrad.cli.error_tables import TITLES
     from onegrad.cli.tables import print_rich, with_error
+    from onegrad.verbs.methods import said_draws
 
     title = TITLES[tuned.metric]
     chosen = ", ".join(f"{name} = {value:.4g}" for name, value in tuned.values.items())
     caption = (
         f"best: {chosen}; predicted {title} {with_error(tuned.best, tuned.stderr)} by "
-        f"{tuned.method} over {tuned.draws} draws, seed {tuned.seed}; the ten best of "
+        f"{tuned.method}, {said_draws(tuned.method, tuned.draws, tuned.seed)}; the ten best of "
         f"{len(tuned.curve)} predictions"
     )
     table = Table("width", "learning rate", "ridge", title, caption=caption, caption_justify="left")

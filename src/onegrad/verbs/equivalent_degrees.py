@@ -11,7 +11,7 @@ import pandas as pd
 from onegrad.verbs.decay_fit import DecayFit
 from onegrad.verbs.degree_reason import Scale
 from onegrad.verbs.errors import Errors
-from onegrad.verbs.methods import Method
+from onegrad.verbs.methods import Method, draws_of, said_draws
 
 
 @dataclass(frozen=True, repr=False)
@@ -42,7 +42,9 @@ class Equivalence:
 
     def __repr__(self) -> str:
         where = f"n = {self.dimension}, {self.metric} by {self.method!r}"
-        head = f"Equivalence: {where}, {self.errors.trials} draws, seed {self.errors.seed}"
+        head = (
+            f"Equivalence: {where}, {said_draws(self.method, self.errors.trials, self.errors.seed)}"
+        )
         lines = [head, self._table().to_string(index=False, float_format="%.4g", na_rep="-")]
         lines += [f"degree {fit.degree}: {fit.note}" for fit in self.decay if fit.note]
         return "\n".join([*lines, *([] if self.reason is None else [self.reason])])
@@ -87,10 +89,9 @@ class Equivalence:
         """Return plain values for JSON."""
         plain: dict[str, Any] = {
             "problem": self.errors.problem.to_dict(),
-            "draws": self.errors.trials,
-            "seed": self.errors.seed,
             "metric": self.metric,
             "method": self.method,
+            **draws_of(self.method, self.errors.trials, self.errors.seed),
             "tolerance": self.tolerance,
             "degrees": list(self.degrees),
             "gap": self._gaps(),

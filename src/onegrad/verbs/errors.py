@@ -14,6 +14,7 @@ from onegrad.describe.exceptions import InvalidInput
 from onegrad.diagnostics.records import StepsResult
 from onegrad.models.model import Model
 from onegrad.problem.problem import Problem
+from onegrad.verbs.methods import draws_of
 
 METRICS = (
     *("test_mse", "train_mse", "objective", "squared_weight_norm", "misclassification"),
@@ -150,9 +151,7 @@ class Errors:
         """How the numbers were made."""
         if not self.predicted:
             return {"trials": self.trials, "seed": self.seed}
-        if self.method == "closed":
-            return {"method": self.method}
-        return {"method": self.method, "draws": self.trials, "seed": self.seed}
+        return {"method": self.method, **draws_of(self.method, self.trials, self.seed)}
 
     @property
     def _named_axes(self) -> list[str]:

@@ -9,3 +9,13 @@ METHODS: tuple[Method, ...] = get_args(Method)
 DEFAULT_METHOD: Method = "types"
 NO_DRAWS: tuple[Method, ...] = ("closed", "auto")  # which may answer without a draw
 AT_ONCE: tuple[Method, ...] = ("single", "closed")  # which have all penalties at little cost
+
+
+def said_draws(method: str | None, draws: int, seed: int) -> str:
+    """Return how many draws a result rests on, in words."""
+    return "without draws" if method == "closed" else f"{draws} draws, seed {seed}"
+
+
+def draws_of(method: str | None, draws: int, seed: int) -> dict[str, int]:
+    """Return draws and seed as plain values, nothing where nothing was drawn."""
+    return {} if method == "closed" else {"draws": draws, "seed": seed}

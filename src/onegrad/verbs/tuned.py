@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from onegrad.problem.problem import Problem
-from onegrad.verbs.methods import Method
+from onegrad.verbs.methods import Method, draws_of, said_draws
 
 SHOWN = 5  # of the evaluated points
 
@@ -39,7 +39,7 @@ class Tuned:
         spread = f" ± {self.stderr:.2g}" if np.isfinite(self.stderr) else ""
         head = (
             f"Tuned: {chosen}; {self.metric} = {self.best:.4g}{spread} by {self.method!r}, "
-            f"{self.draws} draws, seed {self.seed}"
+            f"{said_draws(self.method, self.draws, self.seed)}"
         )
         table = self.closest(SHOWN).to_string(index=False, float_format="%.4g")
         return f"{head}\n{table}\n({min(SHOWN, len(self.curve))} best of {len(self.curve)})"
@@ -66,8 +66,7 @@ class Tuned:
                 "mean": self.best,
                 "stderr": self.stderr if np.isfinite(self.stderr) else None,
             },
-            "draws": self.draws,
-            "seed": self.seed,
+            **draws_of(self.method, self.draws, self.seed),
             "curve": self.curve.to_dict(orient="list"),
             "ridge_curve": self.ridge_curve.to_dict(orient="list"),
         }
