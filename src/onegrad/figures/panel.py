@@ -61,6 +61,7 @@ class Study:
     draws: tuple[int, int] = (6, 4)
     redraw: Literal["all", "network"] = "network"  # of the published protocol
     needs: str | None = None  # a data set that does not come with onegrad
+    closed: bool = False  # whether theory without draws stands beside
 
     def sweep(self, scale: Scale, *, published_redraw: bool = False, seed: int = 0) -> Sweep:
         """Return the sweep at a scale, everything redrawn per trial unless said."""

@@ -6,11 +6,13 @@ are numbered as in Demir & Dogan (ICLR 2025); those named with a word are ours.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from onegrad.figures.panel import ACTIVATION_AXIS, ALPHA, BETA, WIDTH, Axis, Panel, Study, spaced
 
 SMALL_MAP = {"dimension": 120, "readout.samples": 150}
 
-STUDIES: dict[str, Study] = {
+_STUDIES: dict[str, Study] = {
     "width": Study(
         axes={
             WIDTH.path: (0.1, 0.3, 0.4, 0.5, 0.7, 0.9, 1.0, 1.1, 1.5, 2.0, 3.0, 4.0, 5.0),
@@ -101,6 +103,8 @@ STUDIES: dict[str, Study] = {
         models=("network",),
     ),
 }
+# Theory without draws knows every problem of the paper that is not of images.
+STUDIES = {name: replace(study, closed=True) for name, study in _STUDIES.items()}
 
 PANELS: tuple[Panel, ...] = (
     Panel(
