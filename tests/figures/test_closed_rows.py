@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pytest
 from tiny_studies import tables_of
@@ -24,7 +25,7 @@ WITH_COLUMN |= {"degrees", "gap", "samples"}
 def test_closed_theory_stands_where_it_knows_every_problem():
     for name in PANELS:
         study = study_of(PANELS[name])
-        assert study.closed == (name in WITH_COLUMN), name
+        assert study.closed == (name in WITH_COLUMN | {"Z1"}), name
         if study.closed:
             for setting in study.sweep("quick").settings():
                 require_closed(setting.problem)
@@ -82,6 +83,23 @@ def test_gaps_and_degrees_are_those_of_closed_theory_itself(tiny, tmp_path):
 
 
 @doubts
+def test_the_fine_map_has_points_of_its_own_and_trials_of_the_coarse_one(tiny, tmp_path):
+    drawn = tables_of(["4a", "Z1"], tmp_path)
+    counts = drawn["Z1"].table["model"].value_counts()
+    assert dict(counts) == {"network": 4, "network_closed": 9}
+    coarse = drawn["4a"].table
+    simulated = drawn["Z1"].table[drawn["Z1"].table["model"] == "network"]
+    same = simulated.merge(coarse[coarse["model"] == "network"], on=["x", "y"])
+    assert np.array_equal(same["value_x"], same["value_y"])
+    (deviation,) = drawn["Z1"].deviations
+    corners = same[same["y"] == 0]  # β = 0 is a point of both grids
+    assert deviation.points == 4
+    fine = drawn["Z1"].table.query("model == 'network_closed'").set_index(["x", "y"])["value"]
+    for line in corners.to_dict("records"):
+        assert fine[line["x"], 0.0] == pytest.approx(line["closed"])
+
+
+@doubts
 def test_closed_rows_are_not_stored_and_change_no_stored_row(tiny, tmp_path):
     task = plan_reproduction(["1c"], out=tmp_path)
     ((_, rows),) = panel_rows(task)
@@ -95,7 +113,7 @@ def test_closed_rows_are_not_stored_and_change_no_stored_row(tiny, tmp_path):
 @doubts
 def test_workers_change_no_bit(tiny, tmp_path):
     study = STUDIES["width"]
-    sweep = study.sweep("quick").replace(verbs=("predict",), method="closed")
+    sweep = study.closed_sweep(study.sweep("quick"), "quick")
     empty = Results.load(tmp_path)
     one, two = (with_closed(empty, sweep, workers=count).to_frame() for count in (1, 2))
     pd.testing.assert_frame_equal(one, two)

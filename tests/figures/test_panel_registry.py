@@ -33,7 +33,7 @@ from onegrad.training.instance import draw
 
 IMAGES = ["3a", "3b", "7a", "7b", "8a", "8b"]
 SYNTHETIC = ["1a", "1b", "1c", "2a", "2b", "2c", "4a", "4b", "5a", "5b", "5c", "6"]
-OURS = ["degrees", "gap", "samples", "R1", "R2", "digits", "T1", "T2", "T3", "T4"]
+OURS = ["degrees", "gap", "samples", "Z1", "R1", "R2", "digits", "T1", "T2", "T3", "T4"]
 OURS += ["C1a", "C1b", "C2", "C3"]
 GIANT = ["G1", "G2", "G3", "G4", "G5"]
 

@@ -47,7 +47,7 @@ def page(panels: list[tuple[dict[str, Any], Path]]) -> str:
 <h1>Two-layer networks after one or several steps: the figures, reproduced</h1>
 <p>Networks trained here (markers with standard errors), their Hermite models (lines), theory
 that trains nothing (thin lines) and closed theory, which draws nothing either (dash-dotted), after
-Demir &amp; Dogan, ICLR 2025. Panels named with a word, R1, R2, T1 to T4 and C1 to C3 are ours.
+Demir &amp; Dogan, ICLR 2025. Panels named with a word, R1, R2, T1 to T4, C1 to C3 and Z1 are ours.
 A deviation is relative; a point counts as apart when it
 differs by more than a tolerance (3 % on synthetic data, else as said) plus four standard errors.
 Theory is compared on the trials whose first layers it saw; of closed theory, and where mixtures of

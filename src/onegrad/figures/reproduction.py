@@ -101,7 +101,7 @@ def panel_rows(
             sweep = _sweep(panel, task.scale, task.redraw, task.seed)
             of_study, study = results.of(sweep), study_of(panel)
             if study.closed:
-                closed = sweep.replace(verbs=("predict",), method="closed", observe="no")
+                closed = study.closed_sweep(sweep, task.scale)
                 of_study = with_closed(of_study, closed, workers=workers)
             by_study[panel.study] = of_study
     pairs = [(panel, by_study[panel.study]) for panel in task.panels]

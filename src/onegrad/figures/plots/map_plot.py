@@ -25,6 +25,19 @@ def draw_map(panel: Panel, table: pd.DataFrame) -> Figure:
     return _draw_values(panel, _grids(table))
 
 
+def draw_fine_map(panel: Panel, table: pd.DataFrame) -> Figure:
+    """Return the simulated map beside that of theory without draws, which has more points."""
+    titles = {"network": "simulated", f"network_{CLOSED}": f"{CLOSED} theory"}
+    grids = {}
+    for model, title in titles.items():
+        x, y, z = value_grid(table[table["model"] == model])
+        grids[f"{title}, {len(x)} × {len(y)}"] = x, y, z
+    figure = _draw_values(panel, grids)
+    for axes in figure.axes[: len(grids)]:  # the cells at the edges reach beyond by half a cell
+        axes.set(xlim=(x.min(), x.max()), ylim=(y.min(), y.max()))
+    return figure
+
+
 def draw_linear_map(panel: Panel, table: pd.DataFrame) -> Figure:
     """Return the maps of the linear model's gap, coloured by its logarithm."""
     grids = {t: (x, y, np.clip(z, *GAP_RANGE)) for t, (x, y, z) in _grids(table).items()}
