@@ -22,7 +22,7 @@ from onegrad.figures.tables.panel_table import COLUMNS
 
 # Ten samples in 784 dimensions make neurons almost parallel.
 parallel = pytest.mark.filterwarnings("ignore:exact moments")
-MORE_COLUMNS = {"y_name", "y", "facet_name", "facet", "ridge"}
+MORE_COLUMNS = {"y_name", "y", "facet_name", "facet", "ridge", "closed"}
 
 
 def bar_figure(panel, table):

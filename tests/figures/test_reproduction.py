@@ -60,6 +60,8 @@ def test_a_table_has_simulation_and_theory_of_both_models(tiny, tmp_path):
         "Hermite model against network",
         "theory against simulation, network",
         "theory against simulation, hermite",
+        "closed theory against simulation, network",
+        "closed theory against simulation, hermite",
     ]
     assert set(drawn["6"].table["metric"]) == {"objective"}
     gaps = drawn["4b"].table

@@ -84,6 +84,10 @@ def tiny_study(study):
         needs=None,
         trials=(2, 20),
         draws=(2, 4),
+        closed_axes=(
+            {path: [0.0, 0.4, 1.0] for path in study.closed_axes[0]},
+            {path: [0.0, 1.0] for path in study.closed_axes[1]},
+        ),
     )
 
 

@@ -45,13 +45,15 @@ def page(panels: list[tuple[dict[str, Any], Path]]) -> str:
 <html lang="en"><head><meta charset="utf-8"><title>onegrad: the paper, reproduced</title>
 <meta name="viewport" content="width=device-width"><style>{STYLE}</style></head><body>
 <h1>Two-layer networks after one or several steps: the figures, reproduced</h1>
-<p>Networks trained here (markers with standard errors), their Hermite models (lines) and theory
-that trains nothing (thin lines), after Demir &amp; Dogan, ICLR 2025. Panels named with a word,
-R1, R2, T1 to T4 and C1 to C3 are ours. A deviation is relative; a point counts as apart when it
+<p>Networks trained here (markers with standard errors), their Hermite models (lines), theory
+that trains nothing (thin lines) and closed theory, which draws nothing either (dash-dotted), after
+Demir &amp; Dogan, ICLR 2025. Panels named with a word, R1, R2, T1 to T4, C1 to C3 and Z1 are ours.
+A deviation is relative; a point counts as apart when it
 differs by more than a tolerance (3 % on synthetic data, else as said) plus four standard errors.
-Theory is compared on the trials whose first layers it saw; where mixtures of several sizes are
-fitted to real data, means are compared. Points below a thousandth of a panel's largest value are
-left out of deviations. G1 to G5 are giant steps, after Dandi et al. and Moniri et al.</p>
+Theory is compared on the trials whose first layers it saw; of closed theory, and where mixtures of
+several sizes are fitted to real data, means are compared. Points below a thousandth of a panel's
+largest value are left out of deviations. G1 to G5 are giant steps, after Dandi et al. and Moniri et
+al.</p>
 <ul>{_verdicts(panels)}</ul>
 <table><tr><th>panel</th><th>scale</th><th>comparison</th><th>largest</th><th>mean</th>
 <th>points apart</th></tr>

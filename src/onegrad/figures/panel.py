@@ -61,6 +61,9 @@ class Study:
     draws: tuple[int, int] = (6, 4)
     redraw: Literal["all", "network"] = "network"  # of the published protocol
     needs: str | None = None  # a data set that does not come with onegrad
+    closed: bool = False  # whether theory without draws stands beside
+    # Axes of that theory which differ from the study's: quick, paper.
+    closed_axes: tuple[dict[str, Sequence[Any]], dict[str, Sequence[Any]]] = ({}, {})
 
     def sweep(self, scale: Scale, *, published_redraw: bool = False, seed: int = 0) -> Sweep:
         """Return the sweep at a scale, everything redrawn per trial unless said."""
@@ -80,6 +83,12 @@ class Study:
             draws=self.draws[which],
             seed=seed,
         )
+
+    def closed_sweep(self, sweep: Sweep, scale: Scale) -> Sweep:
+        """Return the sweep of theory without draws that stands beside the study's."""
+        own = self.closed_axes[SCALES.index(scale)]
+        axes = {**sweep.axes, **{path: tuple(values) for path, values in own.items()}}
+        return sweep.replace(axes=axes, verbs=("predict",), method="closed", observe="no")
 
     def cost(self, scale: Scale, rates: Rates) -> StudyCost:
         """Return what the sweep takes on one core of these rates."""

@@ -23,7 +23,12 @@ from onegrad.figures.tables.curve_table import curve_table
 from onegrad.figures.tables.deviations import Deviation, curve_deviations
 from onegrad.figures.tables.fit_table import fit_deviations, fit_table
 from onegrad.figures.tables.gap_table import degree_table, gap_table
-from onegrad.figures.tables.map_table import linear_map_table, map_table
+from onegrad.figures.tables.map_table import (
+    fine_map_deviations,
+    fine_map_table,
+    linear_map_table,
+    map_table,
+)
 from onegrad.figures.tables.penalty_table import penalty_numbers, penalty_table
 from onegrad.figures.tables.plane_table import plane_numbers, plane_table
 from onegrad.figures.tables.spike_table import spike_numbers, spike_table
@@ -82,6 +87,9 @@ BUILT_IN: dict[str, PanelKind] = {
         curve_table, _drawn_by("two_ways_plot", "draw_two_ways"), curve_deviations
     ),
     "map": PanelKind(map_table, _drawn_by("map_plot", "draw_map"), curve_deviations),
+    "fine_map": PanelKind(
+        fine_map_table, _drawn_by("map_plot", "draw_fine_map"), fine_map_deviations
+    ),
     "linear_map": PanelKind(linear_map_table, _drawn_by("map_plot", "draw_linear_map")),
     "degree_map": PanelKind(degree_table, _drawn_by("gap_plot", "draw_degrees")),
     "gaps": PanelKind(gap_table, _drawn_by("gap_plot", "draw_gaps")),

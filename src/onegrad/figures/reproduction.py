@@ -8,6 +8,7 @@ from pathlib import Path
 
 from onegrad.describe.checks import whole_number
 from onegrad.describe.exceptions import Failure, InvalidInput
+from onegrad.figures.closed_rows import with_closed
 from onegrad.figures.page import write_report
 from onegrad.figures.panel import SCALES, Panel, Scale
 from onegrad.figures.panel_files import write_panel
@@ -89,12 +90,21 @@ def panel_rows(
     workers: int = 1,
     progress: Callable[[Done], None] | None = None,
 ) -> list[tuple[Panel, Results]]:
-    """Return every panel with its results, none of which may have failed."""
+    """Return every panel with its results, none of which may have failed.
+
+    Rows by theory without draws stand beside those of the sweep where the study asks for them.
+    """
     results = run_plan(task.plan, workers=workers, progress=progress)
-    pairs = [
-        (panel, results.of(_sweep(panel, task.scale, task.redraw, task.seed)))
-        for panel in task.panels
-    ]
+    by_study: dict[str, Results] = {}
+    for panel in task.panels:
+        if panel.study not in by_study:
+            sweep = _sweep(panel, task.scale, task.redraw, task.seed)
+            of_study, study = results.of(sweep), study_of(panel)
+            if study.closed:
+                closed = study.closed_sweep(sweep, task.scale)
+                of_study = with_closed(of_study, closed, workers=workers)
+            by_study[panel.study] = of_study
+    pairs = [(panel, by_study[panel.study]) for panel in task.panels]
     failed = sum(len(of_panel.contents.failed) for _, of_panel in pairs)
     if failed:
         raise Failure(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,7 @@ from onegrad.running.engines import Engine, in_this_process, worker_processes
 from onegrad.running.jobs import Task, stored_key
 from onegrad.running.plan import Plan, check_plan, make_tasks, plan_sweep
 from onegrad.running.store import Writer
-from onegrad.running.sweeps import Sweep
+from onegrad.running.sweeps import Setting, Sweep
 from onegrad.running.table import Results
 from onegrad.training.streams import NUMERICS
 
@@ -70,7 +70,8 @@ def run_plan(
     with Writer(plan.directory) as writer:
         _keep_sweeps(plan)
         stored = {digest(setting) for setting in plan.contents.settings}
-        new = [s for s in _setting_records(plan) if digest(s) not in stored]
+        asked = (s for pair in plan.sweeps for s in setting_records(*pair))
+        new = [setting for setting in asked if digest(setting) not in stored]
         if new:
             writer.append(new)
         if plan.missing:
@@ -116,12 +117,13 @@ def _engine(plan: Plan, workers: int, dask: str | None) -> Engine:
     return in_this_process if workers == 1 else worker_processes(workers)
 
 
-def _setting_records(plan: Plan) -> list[dict[str, Any]]:
-    """Return what the results need to know of each setting."""
+def setting_records(sweep: Sweep, settings: Sequence[Setting]) -> list[dict[str, Any]]:
+    """Return what the results need to know of each setting of a sweep."""
+    mark = sweep.digest
     return [
         {
             "kind": "setting",
-            "sweep": sweep.digest,
+            "sweep": mark,
             "coordinates": {n: _plain(v) for n, v in setting.coordinates.items()},
             "problem": setting.problem.digest,
             "training_problem": setting.problem.for_training.digest,
@@ -136,7 +138,6 @@ def _setting_records(plan: Plan) -> list[dict[str, Any]]:
             "numerics": NUMERICS,
             "functions": registered_marks(setting.problem),
         }
-        for sweep, settings in plan.sweeps
         for setting in settings
     ]
 

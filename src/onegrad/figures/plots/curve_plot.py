@@ -1,4 +1,8 @@
-"""Curves: simulation as markers with error bars, models as lines, theory thin."""
+"""Curves: simulation as markers with error bars, models as lines, theory thin.
+
+Theory without draws is dash-dotted, for the network alone: that of the Hermite model mostly hides
+it, and is in the table.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +15,10 @@ from matplotlib.lines import Line2D
 
 from onegrad.figures.panel import Panel
 from onegrad.figures.plots.style import STYLES, finish_axes
+from onegrad.figures.tables.panel_table import CLOSED
 
 PUBLISHED = "#444444"
+CLOSED_LOOK: dict[str, Any] = {"marker": "", "ls": (0, (7, 1.5, 1, 1.5)), "lw": 0.9}
 
 
 def draw_curves(panel: Panel, table: pd.DataFrame) -> Figure:
@@ -38,6 +44,9 @@ def add_curves(axes: Axes, panel: Panel, table: pd.DataFrame) -> list[Line2D]:
         for model, lines in group.groupby("model", sort=False):
             look = _look(str(model))
             add_curve(axes, lines, colour, {**look, "marker": look["marker"] and marker})
+        if has_closed(group):
+            own = group[group["model"] == "network"]
+            add_curve(axes, own.assign(value=own[CLOSED]), colour, CLOSED_LOOK)
         theirs = group[(group["model"] == "network") & group["published"].notna()]
         if not theirs.empty:
             axes.plot(theirs["x"], theirs["published"], "x", color=PUBLISHED, ms=5, zorder=3)
@@ -46,9 +55,17 @@ def add_curves(axes: Axes, panel: Panel, table: pd.DataFrame) -> list[Line2D]:
         Line2D([], [], color="#777777", label=model_name(model), **_look(model))
         for model in table["model"].unique()
     ]
+    if has_closed(table):
+        label = f"network, {CLOSED} theory"
+        handles.append(Line2D([], [], color="#777777", label=label, **CLOSED_LOOK))
     if table["published"].notna().any():
         handles.append(Line2D([], [], color=PUBLISHED, marker="x", ls="none", label="published"))
     return handles
+
+
+def has_closed(table: pd.DataFrame) -> bool:
+    """Return whether theory without draws stands beside any of the lines."""
+    return CLOSED in table and bool(table[CLOSED].notna().any())
 
 
 def add_curve(axes: Axes, lines: pd.DataFrame, colour: str, look: dict[str, Any]) -> None:

@@ -12,8 +12,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from onegrad.figures.panel import Panel
-from onegrad.figures.plots.curve_plot import add_curve, finish_picture
+from onegrad.figures.plots.curve_plot import CLOSED_LOOK, add_curve, finish_picture, has_closed
 from onegrad.figures.plots.style import STYLES, value_grid
+from onegrad.figures.tables.panel_table import CLOSED
 
 DEGREE_COLOURS = ["#f7f7f7", "#d9d9d9", "#bdbdbd", "#6baed6", "#2171b5", "#08306b"]
 
@@ -27,29 +28,41 @@ def draw_gaps(panel: Panel, table: pd.DataFrame) -> Figure:
     for degree, (colour, marker) in zip(degrees.unique(), STYLES, strict=False):
         for _, lines in table[degrees == degree].groupby("model", sort=False):
             add_curve(axes, lines, colour, {"marker": marker, "ls": "-", "lw": 1.2})
+            if has_closed(lines):
+                add_curve(axes, lines.assign(value=lines[CLOSED]), colour, CLOSED_LOOK)
         label = f"degree {degree}"
         handles.append(Line2D([], [], color=colour, marker=marker, ls="-", label=label))
+    if has_closed(table):
+        handles.append(Line2D([], [], color="#777777", label=f"{CLOSED} theory", **CLOSED_LOOK))
     finish_picture(figure, axes, panel, handles)
     return figure
 
 
 def draw_degrees(panel: Panel, table: pd.DataFrame) -> Figure:
-    """Return the map of the smallest sufficient degree with the theorem's boundaries."""
+    """Return the map of the smallest sufficient degree with the theorem's boundaries.
+
+    That of theory without draws stands beside it where there is one.
+    """
     assert panel.y is not None
-    x, y, z = value_grid(table)
     most = len(DEGREE_COLOURS)
+    maps = {f"{panel.name} (orange: none up to {most})": value_grid(table)}
+    if has_closed(table):
+        maps[f"{CLOSED} theory"] = value_grid(table, CLOSED)
     colours = ListedColormap(DEGREE_COLOURS, bad="#D55E00")
     norm = BoundaryNorm(np.arange(0.5, most + 1.5), most)
-    figure = Figure(figsize=(6.2, 4.4), layout="constrained")
-    axes = figure.add_subplot()
-    shown = np.ma.masked_invalid(z)
-    image = axes.pcolormesh(x, y, shown, shading="nearest", cmap=colours, norm=norm)
-    for degree in range(1, most):
-        if degree / (degree + 1) <= y.max():
-            _add_boundary(axes, degree)
-    axes.set(xlabel=panel.x.label, ylabel=panel.y.label)
-    axes.set_title(f"{panel.name} (orange: none up to {most})", loc="left", fontweight="bold")
-    figure.colorbar(image, ax=axes, ticks=range(1, most + 1), label="smallest sufficient degree")
+    figure = Figure(figsize=(1.4 + 4.8 * len(maps), 4.4), layout="constrained")
+    pictures = figure.subplots(1, len(maps), sharey=True, squeeze=False)[0]
+    for axes, (title, (x, y, z)) in zip(pictures, maps.items(), strict=True):
+        shown = np.ma.masked_invalid(z)
+        image = axes.pcolormesh(x, y, shown, shading="nearest", cmap=colours, norm=norm)
+        for degree in range(1, most):
+            if degree / (degree + 1) <= y.max():
+                _add_boundary(axes, degree)
+        axes.set_xlabel(panel.x.label)
+        axes.set_title(title, loc="left", fontweight="bold")
+    pictures[0].set_ylabel(panel.y.label)
+    label = "smallest sufficient degree"
+    figure.colorbar(image, ax=pictures, ticks=range(1, most + 1), label=label)
     return figure
 
 

@@ -49,7 +49,7 @@ def _number_ticks(axis: XAxis | YAxis) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def value_grid(table: pd.DataFrame) -> tuple[Floats, Floats, Floats]:
-    """Return x, y and the values over them, y × x."""
-    wide = table.pivot(index="y", columns="x", values="value").sort_index().sort_index(axis=1)
+def value_grid(table: pd.DataFrame, column: str = "value") -> tuple[Floats, Floats, Floats]:
+    """Return x, y and a column's values over them, y × x."""
+    wide = table.pivot(index="y", columns="x", values=column).sort_index().sort_index(axis=1)
     return wide.columns.to_numpy(float), wide.index.to_numpy(float), wide.to_numpy(float)

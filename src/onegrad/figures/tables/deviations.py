@@ -9,7 +9,7 @@ import pandas as pd
 
 from onegrad.figures.panel import Panel
 from onegrad.figures.tables.curve_table import source_metric
-from onegrad.figures.tables.panel_table import ACTIVATION, shown_x
+from onegrad.figures.tables.panel_table import ACTIVATION, CLOSED, shown_x
 from onegrad.figures.tables.published_values import published_values
 from onegrad.running.table import Results
 
@@ -46,18 +46,46 @@ def curve_deviations(panel: Panel, table: pd.DataFrame, results: Results) -> lis
         lines = _placed(panel, table, results, trained)
         deviations.append(deviation("Hermite model against network", lines, panel))
     theory = results.theory_gaps(metric)
+    theory = theory[theory["method"] != CLOSED]
     for model in table["model"].unique():
         gaps = theory[theory["model"] == model]
         if not gaps.empty:
             lines = _placed(panel, table, results, gaps)
             deviations.append(deviation(f"theory against simulation, {model}", lines, panel))
+    deviations += closed_deviations(panel, table)
     beside = table[table["published"].notna()]
     if not beside.empty:
-        lines = beside.assign(gap=beside["value"] / beside["published"] - 1)
-        uncertainty = published_values(beside, "uncertainty")
-        lines["stderr"] = np.hypot(beside["stderr"], uncertainty) / beside["published"]
-        deviations.append(deviation("ours against published", lines, panel))
+        deviations.append(_published_deviation("ours", beside, panel))
+        if CLOSED in beside and beside[CLOSED].notna().any():
+            closed = beside.assign(value=beside[CLOSED], stderr=0.0).dropna(subset="value")
+            deviations.append(_published_deviation("closed theory", closed, panel))
     return deviations
+
+
+def closed_deviations(panel: Panel, table: pd.DataFrame) -> list[Deviation]:
+    """Return theory without draws against simulation for every model that has both."""
+    if CLOSED not in table:
+        return []
+    known = table[table[CLOSED].notna() & ~table["model"].str.endswith("_theory")]
+    return [closed_deviation(lines, panel) for _, lines in known.groupby("model", sort=False)]
+
+
+def closed_deviation(lines: pd.DataFrame, panel: Panel) -> Deviation:
+    """Return the column `closed` against the simulated values of one model.
+
+    Means are compared: what draws nothing has no trial of its own.
+    """
+    gap, stderr = lines[CLOSED] / lines["value"] - 1, lines["stderr"] / lines["value"]
+    name = f"closed theory against simulation, {lines['model'].iloc[0]}"
+    return deviation(name, lines.assign(gap=gap, stderr=stderr), panel)
+
+
+def _published_deviation(ours: str, lines: pd.DataFrame, panel: Panel) -> Deviation:
+    """Return values with their stderr against the published ones."""
+    published = lines["published"]
+    stderr = np.hypot(lines["stderr"], published_values(lines, "uncertainty")) / published
+    lines = lines.assign(gap=lines["value"] / published - 1, stderr=stderr)
+    return deviation(f"{ours} against published", lines, panel)
 
 
 def _placed(

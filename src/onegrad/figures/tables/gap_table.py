@@ -21,12 +21,13 @@ def degree_table(panel: Panel, results: Results) -> pd.DataFrame:
     """Return the smallest Hermite degree within 2 % of the network, NaN where none is."""
     assert panel.y is not None
     lines = []
-    for (x, y), group in _sizes(results).groupby([panel.x.path, panel.y.path], sort=False):
+    place = ["method", panel.x.path, panel.y.path]
+    for where, group in _sizes(results).groupby(place, sort=False):
         degrees = group["model"].str.removeprefix("hermite:").astype(int)
         enough = degrees[group["value"] <= SUFFICIENT_GAP]
         smallest = float(enough.min()) if len(enough) else np.nan
-        lines.append((x, y, "predict", "smallest_degree", smallest, np.nan, group["count"].max()))
-    columns = [panel.x.path, panel.y.path, "verb", "model", "value", "stderr", "count"]
+        lines.append((*where, "predict", "smallest_degree", smallest, np.nan, group["count"].max()))
+    columns = [*place, "verb", "model", "value", "stderr", "count"]
     return panel_table(panel, results, pd.DataFrame(lines, columns=columns))
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from scipy.interpolate import interpn
 
 from onegrad.figures.panel import Panel
-from onegrad.figures.tables.curve_table import curve_table
-from onegrad.figures.tables.panel_table import panel_table
+from onegrad.figures.tables.curve_table import curve_table, metric_lines
+from onegrad.figures.tables.deviations import Deviation, closed_deviation
+from onegrad.figures.tables.panel_table import CLOSED, panel_table, placed_lines
 from onegrad.running.table import Results
 
 LARGEST_LINEAR_GAP = 100.0  # per cent; larger ones are shown as this
@@ -17,6 +19,25 @@ def map_table(panel: Panel, results: Results) -> pd.DataFrame:
     """Return the network's metric over both axes, simulated and predicted."""
     table = curve_table(panel, results)
     return table[table["model"].str.startswith("network")].reset_index(drop=True)
+
+
+def fine_map_table(panel: Panel, results: Results) -> pd.DataFrame:
+    """Return the simulated metric, and that of theory without draws at more points."""
+    lines = metric_lines(panel, results)
+    # The coarse map's rows of other theory are not shown again.
+    shown = (lines["verb"] == "simulate") | (lines["method"] == CLOSED)
+    return placed_lines(panel, results, lines[shown])
+
+
+def fine_map_deviations(panel: Panel, table: pd.DataFrame, results: Results) -> list[Deviation]:
+    """Return theory without draws, between its points on straight lines, against simulation."""
+    simulated = table[table["model"] == "network"]
+    fine = table[table["model"] == "network_closed"]
+    values = fine.pivot(index="x", columns="y", values="value").sort_index().sort_index(axis=1)
+    grid = values.index.to_numpy(float), values.columns.to_numpy(float)
+    closed = interpn(grid, values.to_numpy(float), simulated[["x", "y"]].to_numpy(float))
+    lines = simulated.assign(closed=closed)
+    return [closed_deviation(lines, panel)]
 
 
 def linear_map_table(panel: Panel, results: Results) -> pd.DataFrame:

@@ -21,24 +21,42 @@ COLUMNS = [
     "published",
 ]
 ACTIVATION = "network.activation"
+CLOSED = "closed"  # the column of theory without draws, and its method
 
 
 def panel_table(panel: Panel, results: Results, lines: pd.DataFrame) -> pd.DataFrame:
-    """Return lines as the panel's table; predictions are the models named …_theory.
+    """Return lines as the panel's table, theory without draws as a column `closed` beside them.
 
-    `lines` have verb, model, value, stderr and count beside the sweep's axes. Maps and curves told
-    apart by a second axis have columns y_name and y as well. `published` is filled in later, at the
-    published size alone.
+    `closed` is that theory's value of the line's model at its point; where no line is by it, there
+    is no such column.
+    """
+    closed = lines["method"] == CLOSED
+    table = placed_lines(panel, results, lines[~closed])
+    if closed.any():
+        place = [c for c in (*results.axes, "model", "step", "ridge") if c in lines]
+        known = lines.loc[closed, [*place, "value"]]
+        beside = lines.loc[~closed, place].merge(known, on=place, how="left")
+        table.insert(len(COLUMNS), CLOSED, beside["value"].to_numpy())
+    return table
+
+
+def placed_lines(panel: Panel, results: Results, lines: pd.DataFrame) -> pd.DataFrame:
+    """Return lines at the panel's places; predictions are the models named …_theory or …_closed.
+
+    `lines` have verb, method, model, value, stderr and count beside the sweep's axes. Maps and
+    curves told apart by a second axis have columns y_name and y as well. `published` is filled in
+    later, at the published size alone.
     """
     fields = results.contents.settings[0]["fields"]
-    theory = lines["verb"] == "predict"
+    kinds = np.where(lines["method"] == CLOSED, f"_{CLOSED}", "_theory")
+    suffixes = np.where(lines["verb"] == "predict", kinds, "")
     activation = lines[ACTIVATION] if ACTIVATION in lines else fields["network"]["activation"]
     table = pd.DataFrame(
         {
             "panel": panel.name,
             "metric": panel.metric,
             "activation": activation,
-            "model": lines["model"].where(~theory, lines["model"] + "_theory"),
+            "model": lines["model"] + suffixes,
             "x_name": panel.x.name,
             "x": shown_x(panel, lines[panel.x.path], fields["dimension"]),
             "value": lines["value"],
