@@ -24,6 +24,8 @@ from onegrad.models.feature_map import FeatureMap
 from onegrad.models.laws import Law
 from onegrad.theory.spike_grid import (
     MEDIUM_NODES,
+    MOST_CONVEX,
+    MOST_IN_ALL,
     MOST_TYPES,
     STRONG_NODES,
     STRONG_RATIO,
@@ -167,22 +169,26 @@ def _labels(
     }
 
 
-def fits_grid(mixture: Mixture, teacher: Teacher) -> bool:
-    """Return whether a grid of at most MOST_TYPES per component serves these data and labels."""
+def fits_grid(mixture: Mixture, teacher: Teacher, *, convex: bool = False) -> bool:
+    """Return whether a grid of bounded size, per component and in all, serves data and labels."""
     several_parts = isinstance(teacher, TeacherSum) and len(teacher.terms) > 1
     if teacher.directions.shape[1] > 1 or several_parts:
         return False
     reads = teacher.directions.shape[1] > 0
-    return all(_component_fits(gaussian, reads) for gaussian in mixture.components)
+    used = [gaussian for gaussian in mixture.components if gaussian.weight > 0]
+    counts = [_grid_size(gaussian, reads) for gaussian in used]
+    most = MOST_CONVEX if convex else MOST_IN_ALL
+    return max(counts) <= MOST_TYPES and sum(counts) <= most
 
 
-def _component_fits(gaussian: Gaussian, reads: bool) -> bool:
-    """Return whether spikes and step, one of them perhaps read by a jumping label, fit a grid."""
+def _grid_size(gaussian: Gaussian, reads: bool) -> float:
+    """Return the nodes of spikes and step, one of them perhaps read by a jumping label."""
     n, spikes = gaussian.directions.shape
     strong = int(np.sum(gaussian.strengths >= STRONG_RATIO * gaussian.level))
     strong = max(strong, int(reads))
-    count = (2 * STRONG_NODES) ** strong * (2 * MEDIUM_NODES) ** (spikes - strong + 1)
-    return gaussian.weight == 0 or (spikes + 1 < n and count <= MOST_TYPES)
+    if spikes + 1 >= n:
+        return np.inf
+    return (2.0 * STRONG_NODES) ** strong * (2.0 * MEDIUM_NODES) ** (spikes - strong + 1)
 
 
 def all_types(

@@ -44,6 +44,7 @@ class ModelTypes:
 
     `binary` says that labels are ±1; `full` that every type has its own covariance, come what may.
     `rounds` draws points from the mixture, for errors that components as types do not tell.
+    `convex` says that losses other than the square are wanted, which pay more for every type.
     """
 
     mixture: Mixture
@@ -55,6 +56,7 @@ class ModelTypes:
     exact_counts: bool
     full: bool = False
     rounds: Callable[[], Iterator[list[PointBlock]]] | None = None
+    convex: bool = False
 
     @property
     def on_grid(self) -> bool:
@@ -66,7 +68,7 @@ class ModelTypes:
         """The types on the grid; None where components are the types."""
         if self.full:
             return self._types()
-        if not fits_grid(self.mixture, self.teacher):
+        if not fits_grid(self.mixture, self.teacher, convex=self.convex):
             return None
         try:
             return self._types()

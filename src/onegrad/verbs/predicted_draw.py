@@ -104,7 +104,9 @@ def _kept_run(
     # Real data give later steps rows that readout and test have not seen.
     drawn_before = problem.training.steps > 1 and not problem.data.exact_moments
     sizes = (problem.samples, problem.samples_in_test) if drawn_before else None
-    key = (endless(fixed), sizes, method, seed, trial, tuple(model.key for model in models))
+    convex = problem.readout.loss != "square"  # which has fewer types
+    names = tuple(model.key for model in models)
+    key = (endless(fixed), sizes, method, convex, seed, trial, names)
     return shared.get("draw", key, start)
 
 
@@ -158,6 +160,7 @@ class PredictedRun:
                     exact_counts=instance.population.counts == "exact",
                     full=full,
                     rounds=partial(point_rounds, instance),
+                    convex=instance.problem.readout.loss != "square",
                 )
             self._types[step] = types
         return self._types[step]
