@@ -210,11 +210,12 @@ def _reads(problem: Problem, span: SpikeSpan, norm: float) -> tuple[Floats, floa
 
 
 def _overlap(problem: Problem, span: SpikeSpan) -> float:
-    """Return θ·axes/n where ξ is random, else 0: how much one random overlap matters."""
+    """Return θ·axes/(l·n) where ξ is random, else 0: how much one random overlap matters."""
     teacher = problem.teacher
     if not isinstance(teacher, OneDirection) or not span.spikes:
         return 0.0
     if not isinstance(teacher.direction, str) or teacher.direction != "random":
         return 0.0
-    largest = max((float(s.max(initial=0.0)) for s in span.strengths), default=0.0)
+    sizes = zip(span.components, span.strengths, strict=True)
+    largest = max(float(s.max(initial=0.0)) / c.level for c, s in sizes)
     return largest * span.spikes / problem.dimension

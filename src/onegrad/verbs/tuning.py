@@ -57,10 +57,11 @@ def tune(
     ridges = RIDGES if "ridge" in names else problem.ridges[:1]
     search = Search(problem, ridges, metric=metric, method=method, draws=draws, seed=seed)
     widths, rates = _first_grid(problem, names, largest)
+    reach = 1 if method == "closed" else 2  # which has no noise of draws to look beyond
     for _ in range(1 + (REFINEMENTS if len(widths) > 1 or len(rates) > 1 else 0)):
         search.evaluate(widths, rates, workers=workers, progress=progress)
-        widths = _around(search.best[0], widths, 1.0, largest)
-        rates = _around(search.best[1], rates, 0.0, np.inf)
+        widths = _around(search.best[0], widths, 1.0, largest, reach=reach)
+        rates = _around(search.best[1], rates, 0.0, np.inf, reach=reach)
     if method == "closed":
         search.compute_best_whole()
     for note in dict.fromkeys(search.notes[search.best]):
@@ -135,10 +136,12 @@ def _rate_of(problem: Problem) -> float:
     return rate
 
 
-def _around(best: float, grid: list[float], least: float, largest: float) -> list[float]:
-    """Return five points around `best`, half as far apart as the grid was, within bounds."""
+def _around(
+    best: float, grid: list[float], least: float, largest: float, *, reach: int
+) -> list[float]:
+    """Return points up to `reach` places around `best`, half as far apart as the grid was."""
     if len(grid) == 1:
         return grid
     values = np.sort(np.asarray(grid, float))
     step = np.sqrt(values[1] / values[0]) if values[0] > 0 else 1.1
-    return [float(max(min(best * step**j, largest), least)) for j in (-2, -1, 0, 1, 2)]
+    return [float(max(min(best * step**j, largest), least)) for j in range(-reach, reach + 1)]
