@@ -13,7 +13,7 @@ from onegrad.describe.arrays import Floats
 from onegrad.describe.exceptions import InvalidInput
 
 SMALLEST_WEIGHT = 1e-7
-MOST_TYPES, MOST_IN_ALL = 5000, 10_000  # of a component, and of a mixture
+MOST_TYPES, MOST_IN_ALL = 5000, 15_000  # of a component, and of a mixture
 MOST_CONVEX = 2500  # of a mixture, for losses that every type integrates numerically
 STRONG_NODES, MEDIUM_NODES = 11, 5  # on each side of 0
 STRONG_RATIO = 10.0  # of a spike to the level
