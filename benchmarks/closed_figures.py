@@ -20,17 +20,17 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 import textbook
-from onegrad.figures.closed_rows import with_closed
 from onegrad.figures.panel_registry import PANELS, STUDIES, study_of
 from onegrad.figures.tables.curve_table import metric_lines
 from onegrad.figures.tables.deviations import NEGLIGIBLE
 from onegrad.figures.tables.panel_table import placed_lines
 from onegrad.figures.tables.published_values import published_values
+from onegrad.running.closed_rows import with_closed
 from onegrad.running.store import Contents
 from onegrad.running.sweeps import Setting
 from onegrad.running.table import Results
 from onegrad.training.reuse import Shared
-from onegrad.verbs.closed_draw import predict_closed
+from onegrad.verbs.closed_draw import predict_closed_together
 from onegrad.verbs.trial import run_trial
 
 FIGURE_1 = ("1a", "1b", "1c")
@@ -55,8 +55,7 @@ def settings_of(name: str) -> list[Setting]:
 
 def predict_all(settings: list[Setting]) -> None:
     """Compute network and Hermite model of all settings by closed theory."""
-    for setting in settings:
-        predict_closed(setting.problem, setting.models)
+    predict_closed_together([(setting.problem, setting.models) for setting in settings])
 
 
 def simulate_all(settings: list[Setting]) -> None:

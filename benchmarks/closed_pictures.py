@@ -18,8 +18,8 @@ from matplotlib.figure import Figure
 
 from closed_step import Drawn, Predicted, drawn, predicted, problem_of
 from onegrad import Errors, Problem, maximal_rate_limit, predict, predict_curve, simulate
-from onegrad.figures.plots.saving import save
-from onegrad.figures.plots.style import STYLES
+from onegrad.drawing.look import STYLES
+from onegrad.drawing.saving import save
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 DRAWS = 16

@@ -91,7 +91,7 @@ def onegrad_seconds(precision: str, trials: int, cores: int) -> float:
 
 def in_process(program: str, trials: int, *, cores: int, threads: int) -> float:
     """Return a program's seconds per grid point, from a fresh process that keeps freed pages."""
-    from onegrad.machine.pool import KEEP_PAGES
+    from onegrad.machine.workers import KEEP_PAGES
 
     command = [sys.executable, __file__, "--measure", program, "--trials", str(trials)]
     environment = {**os.environ, **KEEP_PAGES, "OPENBLAS_NUM_THREADS": str(threads)}

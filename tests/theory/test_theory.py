@@ -356,7 +356,7 @@ def test_a_higher_degree_is_not_always_closer():
         (lambda: predict_curve(small(), samples=[]), "must be a list"),
         (lambda: predict_curve(small(), samples=[20], ridge=[-1.0]), "ridge=-1"),
         (lambda: predict_curve(small(), samples=[1.5]), "samples=1.5"),
-        (lambda: equivalence(small(), []), "must be numbers from 0"),
+        (lambda: equivalence(small(), []), "must be a list of at least one value"),
         (lambda: equivalence(small(), tolerance="x"), "tolerance='x'"),
         (lambda: tune(small(readout__ridge=[0.1, 0.2]), ["learning_rate"]), "must be one number"),
         (lambda: tune(small(), ["ridge"], budget=3), "below width=30"),

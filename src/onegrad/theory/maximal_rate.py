@@ -28,8 +28,9 @@ from onegrad.calculus import functions
 from onegrad.calculus.expectations import decays, hermite_coefficients, second_moment
 from onegrad.calculus.function import Function
 from onegrad.describe.arrays import Floats
-from onegrad.describe.checks import positive_numbers, shown
+from onegrad.describe.checks import positive_number, positive_numbers
 from onegrad.describe.exceptions import InvalidInput, NotConverged
+from onegrad.describe.screen import OnScreen, ScreenTable
 
 REACH, STEP = 8.0, 0.05  # of the spike coordinate κ, in deviations
 MOST_NODES = 20_000
@@ -49,13 +50,29 @@ class LimitErrors:
     residual: float
 
 
-@dataclass(frozen=True)
-class Limit:
+@dataclass(frozen=True, repr=False)
+class Limit(OnScreen):
     """The limit's errors per sample ratio m/n, as published and with our correction."""
 
     sample_ratios: tuple[float, ...]
     published: tuple[LimitErrors, ...]
     corrected: tuple[LimitErrors, ...]
+
+    def screen_table(self) -> ScreenTable:
+        """Return a row per sample ratio, as `onegrad limit` shows it."""
+        titles = ("m/n", "test MSE, published", "corrected", "train MSE, published", "corrected")
+        rows = tuple(
+            (
+                f"{ratio:g}",
+                *(f"{errors.test_mse:.6f}" for errors in (old, new)),
+                *(f"{errors.train_mse:.6f}" for errors in (old, new)),
+                f"{old.iterations}, {new.iterations}",
+            )
+            for ratio, old, new in zip(
+                self.sample_ratios, self.published, self.corrected, strict=True
+            )
+        )
+        return ScreenTable((*titles, "iterations"), rows, title="Limit at the maximal rate")
 
     def to_dict(self) -> dict[str, object]:
         """Return plain values: errors per sample ratio, for both versions."""
@@ -75,8 +92,8 @@ class Limit:
 
 
 def maximal_rate_limit(
-    activation: str,
-    target: str,
+    activation: Function | str,
+    target: Function | str,
     *,
     step_ratio: float,
     rate: float,
@@ -88,15 +105,11 @@ def maximal_rate_limit(
 
     `rate` is η̃ and `ridge` λ in that work's convention: in ours η = η̃k and λ/m.
     """
-    given = {
-        "step_ratio": step_ratio,
-        "rate": rate,
-        "width_ratio": width_ratio,
-        "ridge": ridge,
-        "sample_ratio": sample_ratio,
-    }
-    for name, value in given.items():
-        positive_numbers(name, value)
+    step_ratio = positive_number("step_ratio", step_ratio)
+    rate = positive_number("rate", rate)
+    width_ratio = positive_number("width_ratio", width_ratio)
+    ridge = positive_number("ridge", ridge)
+    ratios = tuple(positive_numbers("sample_ratio", sample_ratio))
     if step_ratio < 1:
         warnings.warn(
             f"theory: step_ratio={step_ratio:g}: the limit takes the step's noise as isotropic, "
@@ -104,7 +117,6 @@ def maximal_rate_limit(
             stacklevel=2,
         )
     sigma, link = _checked_functions(activation, target)
-    ratios = tuple(positive_numbers("sample_ratio", sample_ratio))
     versions = []
     for corrected in (False, True):
         given_spike = _conditional_functions(
@@ -114,22 +126,21 @@ def maximal_rate_limit(
     return Limit(ratios, *versions)
 
 
-def _checked_functions(activation: str, target: str) -> tuple[Function, Function]:
+def _checked_functions(
+    activation: Function | str, target: Function | str
+) -> tuple[Function, Function]:
     """Return σ and σ_*; raise InvalidInput where the limit does not hold for them."""
-    for name, text in (("activation", activation), ("target", target)):
-        if not isinstance(text, str):
-            raise InvalidInput(f"{name}={shown(text)}: must be a name; choose tanh")
-    sigma = functions.get_activation(activation)
+    sigma = functions.activation_of(activation)
     points = np.linspace(0.1, 6.0, 60)
     if np.max(np.abs(sigma(points) + sigma(-points))) > 1e-9:
         raise InvalidInput(
-            f"activation={activation!r}: must be odd, the limit assumes E[σ] = E[H_2σ] = 0; "
+            f"activation={sigma.name!r}: must be odd, the limit assumes E[σ] = E[H_2σ] = 0; "
             "choose tanh, erf or sin"
         )
-    link = functions.get(target, field="target")
+    link = functions.function_of(target, field="target")
     if not decays(link, np.zeros(1), np.ones(1)):
         raise InvalidInput(
-            f"target={target!r}: has no finite second moment; choose one that grows more slowly"
+            f"target={link.name!r}: has no finite second moment; choose one that grows more slowly"
         )
     return sigma, link
 
@@ -222,7 +233,13 @@ def _solve(f: _GivenSpike, width_ratio: float, sample_ratio: float, ridge: float
     law = marchenko_pastur(width_ratio)
     state, residual = _State(), np.inf
     for iteration in range(1, MOST_ITERATIONS + 1):
-        new = _next_state(f, state, law, ratios=ratios, ridge=ridge)
+        try:
+            new = _next_state(f, state, law, ratios=ratios, ridge=ridge)
+        except (ArithmeticError, np.linalg.LinAlgError):
+            raise InvalidInput(
+                f"width_ratio={width_ratio:g}, sample_ratio={sample_ratio:g}, ridge={ridge:g}: the "
+                "equations overflow; bring them nearer to 1"
+            ) from None
         residual = float(np.max(np.abs(new.values() - state.values()) / (1 + np.abs(new.values()))))
         state = new
         if not np.isfinite(residual):

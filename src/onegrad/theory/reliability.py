@@ -96,7 +96,12 @@ def theory_error(solution: RidgeByTypes | ConvexByTypes) -> float:
 
 
 def estimated_error(indicators: Indicators) -> float:
-    """Return the error that follows from the indicators alone."""
+    """Return the error that follows from the indicators alone; the largest where one is 0."""
+    if (
+        min(indicators.amplification, indicators.size, indicators.count, indicators.reach + 0.01)
+        <= 0
+    ):
+        return LARGEST
     value = CONSTANT + SLOPES["amplification"] * log(indicators.amplification)
     value += SLOPES["size"] * log(indicators.size) + SLOPES["count"] * log(indicators.count)
     value += SLOPES["reach"] * log(0.01 + indicators.reach)

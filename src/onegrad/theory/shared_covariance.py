@@ -18,7 +18,7 @@ from scipy.linalg import LinAlgError, eigh, qr, solveh_banded
 from scipy.linalg.lapack import dpstrf
 
 from onegrad.describe.arrays import Floats
-from onegrad.describe.exceptions import NotConverged
+from onegrad.describe.exceptions import NotConverged, require_finite
 from onegrad.theory.by_types import OutputLaw
 from onegrad.theory.reduced_moments import reduce_symmetric
 from onegrad.theory.type_labels import TypeLabels
@@ -151,6 +151,7 @@ def _row_space(rows: Floats) -> Floats:
     count, k = rows.shape
     wide = count < k
     gram = rows @ rows.T if wide else rows.T @ rows
+    require_finite("the features", {"second moment": np.trace(gram)})
     least = SMALLEST_SINGULAR**2 * float(np.trace(gram))
     values, vectors = eigh(gram, subset_by_value=(least, np.inf), check_finite=False)
     basis = (vectors.T @ rows / np.sqrt(values)[:, None]).T if wide else vectors

@@ -9,6 +9,7 @@ from closed_cases import many_types, one_type
 from onegrad.describe.exceptions import NotConverged
 from onegrad.theory.closed.counts_term import CountsTerm, counts_term
 from onegrad.theory.closed.equivalent import Equations
+from onegrad.theory.closed.grid_stack import GridStack
 from onegrad.theory.closed.point_errors import point_errors
 from onegrad.theory.closed.response import Fit, WeightResponse
 from onegrad.theory.maximal_rate import marchenko_pastur
@@ -26,13 +27,13 @@ def sharp(monkeypatch):
 
 
 def solved(grid, neurons=NEURONS, samples=SAMPLES, ridges=RIDGES):
-    return Equations(grid, neurons).solve(samples, ridges)
+    return Equations.of(grid, neurons).solve(samples, ridges)
 
 
-def dense_response(solution, point):
+def dense_response(grid, solution, point):
     """Return S and T at one point, term by term as they are defined."""
-    grid, matrices = solution.grid, solution.matrices
-    k, m, tau = solution.neurons, solution.samples[point], solution.tau[point]
+    matrices, k = solution.matrices, float(solution.neurons[0])
+    m, tau = solution.samples[point], solution.tau[point]
     b, alpha, p_linear = grid.linear_neurons, grid.mode_neurons, grid.linear
     gamma, gamma_modes = matrices.linear_samples[point], matrices.mode_samples[point]
     q = grid.own.copy()
@@ -155,7 +156,7 @@ def test_the_response_is_that_of_dense_algebra(rng):
     settled, answer, loads = response.settled(own), response.solved(right), response.loads
     carried = response.carried(own)
     for i in range(len(SAMPLES)):
-        system, dense, q = dense_response(solution, i)
+        system, dense, q = dense_response(grid, solution, i)
         np.testing.assert_allclose(loads[i], q, rtol=1e-9)
         np.testing.assert_allclose(system @ answer[i], right[i], rtol=1e-8, atol=1e-8)
         np.testing.assert_allclose(carried[i], dense @ own[i], rtol=1e-9)
@@ -230,6 +231,26 @@ def test_points_of_a_curve_are_the_points_alone(rng, sharp):
         )
         for name in ("test_mse", "train_mse", "norm"):
             assert getattr(alone, name)[0] == pytest.approx(getattr(together, name)[i], rel=1e-9)
+
+
+def test_grids_side_by_side_are_the_grids_alone(rng, sharp):
+    """Ranks, groups, bulk and neurons differ: what one grid lacks must not touch the others."""
+    grids = [
+        many_types(rng, groups=groups, linear=linear, modes=modes, bulk=bulk)
+        for groups, linear, modes, bulk in ((1, 3, 12, 60), (3, 1, 2, 90), (2, 2, 4, 40))
+    ]
+    neurons = [50, 120, 30]
+    stack = GridStack.of(grids, neurons)
+    together = point_errors(Equations(stack).solve(SAMPLES, RIDGES), exact_counts=True)
+    for i, (grid, k) in enumerate(zip(grids, neurons, strict=True)):
+        solution = solved(grid, k, SAMPLES[i : i + 1], RIDGES[i : i + 1])
+        alone = point_errors(solution, exact_counts=True)
+        for name in ("test_mse", "train_mse", "norm", "bias", "error", "shift"):
+            np.testing.assert_allclose(
+                getattr(together, name)[i], getattr(alone, name)[0], rtol=1e-8
+            )
+    # Negative control: the grids matter.
+    assert not np.allclose(together.test_mse, together.test_mse[0], rtol=1e-3)
 
 
 def test_equal_types_are_one_type(rng, sharp):

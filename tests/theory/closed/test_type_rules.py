@@ -112,3 +112,23 @@ def test_accelerated_rows_do_not_depend_on_their_company(rng):
     _, most, left = accelerated(image, np.zeros((3, 5)), tolerance=1e-12, most=3)
     assert most == 3
     assert left > 1e-12
+
+
+def test_many_strong_coordinates_are_scattered_and_say_so():
+    """A product of their rules would have 2^d · 3^d nodes; scattered points keep second moments."""
+    strong = [Coordinate(1.0, 0.0) for _ in range(5)]
+    rule = joint_rule(strong, 150)
+    assert rule.coarse
+    assert len(rule.weights) <= 400
+    np.testing.assert_allclose(rule.weights.sum(), 1.0)
+    np.testing.assert_allclose(rule.weights @ rule.nodes, 0.0, atol=1e-12)
+    second = (rule.nodes * rule.weights[:, None]).T @ rule.nodes
+    np.testing.assert_allclose(second, np.eye(5), atol=1e-12)
+    # E max(z, 0) = 1/√(2π) along every coordinate, to what 384 points give.
+    mean = rule.weights @ np.maximum(rule.nodes, 0.0)
+    np.testing.assert_allclose(mean, 1 / np.sqrt(2 * np.pi), rtol=0.02)
+    # What the label reads keeps a rule of its own, exact to its degree.
+    read = joint_rule([Coordinate(1.0, 0.0, read=True), *strong], 150)
+    np.testing.assert_allclose(
+        read.weights @ np.maximum(read.nodes[:, 0], 0.0), 1 / np.sqrt(2 * np.pi), rtol=1e-10
+    )

@@ -1,7 +1,12 @@
-"""The errors of one model without draws: types, features, equivalent, response."""
+"""The errors of models without draws: types, features, equivalent, response.
+
+What many curves and models ask for is solved together: their matrices are small, so that the time
+is that of calls, not of arithmetic.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -10,9 +15,12 @@ import numpy as np
 
 from onegrad.calculus.expansion import expand
 from onegrad.describe.arrays import Floats
-from onegrad.theory.closed.doubts import ClosedIndicators, indicators_of
+from onegrad.describe.exceptions import NotConverged
+from onegrad.theory.closed.doubts import ClosedIndicators, PointDoubts, indicators_of
 from onegrad.theory.closed.equivalent import Equations
-from onegrad.theory.closed.feature_grid import feature_grid
+from onegrad.theory.closed.feature_grid import FeatureGrid, feature_grid
+from onegrad.theory.closed.grid_stack import GridStack
+from onegrad.theory.closed.label_law import LabelMoments
 from onegrad.theory.closed.neuron_types import NeuronTypes, trained, untrained
 from onegrad.theory.closed.point_errors import PointErrors, point_errors
 from onegrad.theory.closed.sample_points import SamplePoints, sample_points
@@ -20,8 +28,19 @@ from onegrad.theory.closed.setting import ClosedSetting
 from onegrad.theory.closed.sign_rates import wrong_signs
 
 Layer = Literal["initial", "trained"]
+Answer = tuple[dict[str, Floats], list[ClosedIndicators]]
 
 MOST_ENTRIES = 4_000_000  # of sample and neuron types, of the points that are solved together
+FEW_POINTS = 3  # of one grid, up to which it is repeated beside others
+
+
+@dataclass(frozen=True)
+class LayerTypes:
+    """Types of neurons and of samples, and what is known of the samples' labels."""
+
+    neurons: NeuronTypes
+    samples: SamplePoints
+    label: LabelMoments
 
 
 @dataclass(frozen=True)
@@ -29,38 +48,42 @@ class ClosedTheory:
     """All that models of one setting share: the laws of F before and after the step."""
 
     setting: ClosedSetting
-    _equations: dict[tuple[int | None, Layer], Equations] = field(
+    _grids: dict[tuple[int | None, Layer], FeatureGrid] = field(
         default_factory=dict, repr=False, compare=False
     )
 
     @cached_property
-    def _trained(self) -> tuple[NeuronTypes, SamplePoints]:
+    def _trained(self) -> LayerTypes:
         return self._with_samples(trained(self.setting))
 
     @cached_property
-    def _initial(self) -> tuple[NeuronTypes, SamplePoints]:
+    def _initial(self) -> LayerTypes:
         return self._with_samples(untrained(self.setting))
 
-    def _with_samples(self, types: NeuronTypes) -> tuple[NeuronTypes, SamplePoints]:
-        law, most = self.setting.law, self.setting.most_samples
-        return types, sample_points(types.frame, law, types.load, types.bulk_variance, most)
+    def _with_samples(self, types: NeuronTypes) -> LayerTypes:
+        law, frame, most = self.setting.law, types.frame, self.setting.most_samples
+        samples = sample_points(frame, law, types.load, types.bulk_variance, most)
+        deviation = frame.reads_off * np.sqrt(samples.level)
+        label = law.moments(samples.centres(frame), deviation, samples.labels(frame))
+        return LayerTypes(types, samples, label)
 
-    def types(self, layer: Layer = "trained") -> tuple[NeuronTypes, SamplePoints]:
+    def types(self, layer: Layer = "trained") -> LayerTypes:
         """Return the types of neurons and of samples, before or after the step."""
         return self._initial if layer == "initial" else self._trained
 
-    def equations(self, *, degree: int | None = None, layer: Layer = "trained") -> Equations:
-        """Return the equations of a model: a Hermite one of this degree, or the network."""
-        if (degree, layer) not in self._equations:
+    def grid(self, *, degree: int | None = None, layer: Layer = "trained") -> FeatureGrid:
+        """Return the features of a model: a Hermite one of this degree, or the network."""
+        if (degree, layer) not in self._grids:
             setting = self.setting
-            types, samples = self.types(layer)
+            types = self.types(layer)
             sigma = setting.activation
             model = (
                 sigma if degree is None else expand(sigma, setting.bulk_deviation, degree=degree)
             )
-            grid = feature_grid(samples, types, setting.law, model, draft=setting.draft)
-            self._equations[degree, layer] = Equations(grid, setting.neurons)
-        return self._equations[degree, layer]
+            self._grids[degree, layer] = feature_grid(
+                types.samples, types.neurons, types.label, model, draft=setting.draft
+            )
+        return self._grids[degree, layer]
 
     def errors(
         self,
@@ -70,38 +93,134 @@ class ClosedTheory:
         degree: int | None = None,
         layer: Layer = "trained",
         random_overlap: float = 0.0,
-    ) -> tuple[dict[str, Floats], list[ClosedIndicators]]:
+    ) -> Answer:
         """Return metrics and how sure they are, at points (m, λ), one for each entry of both."""
-        setting = self.setting
-        types, points = self.types(layer)
-        equations = self.equations(degree=degree, layer=layer)
-        size = len(points.weights) * len(types.weights)
-        together = max(1, MOST_ENTRIES // size)
-        parts, sure = [], []
-        for start in range(0, len(samples), together):
-            chosen = slice(start, start + together)
-            solution = equations.solve(np.asarray(samples[chosen]), np.asarray(ridges[chosen]))
-            errors = point_errors(solution, exact_counts=setting.exact_counts)
-            parts.append(self._metrics(errors, solution.ridges, layer))
-            sure += indicators_of(
-                setting, types, points, solution, errors, random_overlap=random_overlap
-            )
-        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}, sure
+        asked = Question(self, samples, ridges, degree, layer, random_overlap)
+        return answers([asked])[0]
 
-    def _metrics(self, errors: PointErrors, ridges: Floats, layer: Layer) -> dict[str, Floats]:
-        types, points = self.types(layer)
+
+@dataclass(frozen=True)
+class Question:
+    """The errors of one model of a setting at points (m, λ), one for each entry of both."""
+
+    theory: ClosedTheory
+    samples: Floats
+    ridges: Floats
+    degree: int | None = None
+    layer: Layer = "trained"
+    random_overlap: float = 0.0
+
+    @property
+    def grid(self) -> FeatureGrid:
+        """The model's features."""
+        return self.theory.grid(degree=self.degree, layer=self.layer)
+
+    @property
+    def points(self) -> int:
+        """How many points are asked for."""
+        return len(self.samples)
+
+    @property
+    def entries(self) -> int:
+        """Sample types times neuron types of all points."""
+        return self.grid.own.size * self.points
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """What grids that are solved together have in common."""
+        return (*self.grid.own.shape, int(self.grid.part.max()), self.theory.setting.exact_counts)
+
+    def answer(self, errors: PointErrors, doubts: PointDoubts) -> Answer:
+        """Return the metrics and how sure they are."""
+        setting, types = self.theory.setting, self.theory.types(self.layer)
         rates = {}
-        if self.setting.binary:
-            wrong = wrong_signs(errors, types.frame, points, self.setting.law)
+        if setting.binary:
+            wrong = wrong_signs(errors, types.neurons.frame, types.samples, setting.law)
             rates = {
                 "misclassification": wrong.misclassification,
                 "train_misclassification": wrong.train_misclassification,
             }
         train, norm = errors.train_mse, errors.norm
-        return {
+        metrics = {
             "test_mse": errors.test_mse,
             "train_mse": train,
-            "objective": 0.5 * train + 0.5 * ridges * norm,
+            "objective": 0.5 * train + 0.5 * self.ridges * norm,
             "squared_weight_norm": norm,
             **rates,
         }
+        overlap = self.random_overlap
+        return metrics, indicators_of(
+            setting, types.neurons, types.samples, doubts, self.samples, random_overlap=overlap
+        )
+
+
+def answers(questions: Sequence[Question]) -> list[Answer]:
+    """Return the answer to every question; those with grids of one shape are solved together."""
+    found: list[Answer | None] = [None] * len(questions)
+    for places in _together(questions):
+        part = [questions[place] for place in places]
+        for place, answer in zip(places, _solved(part), strict=True):
+            found[place] = answer
+    return [answer for answer in found if answer is not None]
+
+
+def _together(questions: Sequence[Question]) -> list[list[int]]:
+    """Return which questions are solved together: a few points each, of one shape, not too many."""
+    groups: list[list[int]] = []
+    open_groups: dict[tuple[int, ...], tuple[list[int], int]] = {}
+    for place, question in enumerate(questions):
+        if question.points > FEW_POINTS:
+            groups.append([place])
+            continue
+        group, entries = open_groups.get(question.shape, ([], 0))
+        if not group or entries + question.entries > MOST_ENTRIES:
+            group, entries = [], 0
+            groups.append(group)
+        group.append(place)
+        open_groups[question.shape] = group, entries + question.entries
+    return groups
+
+
+def _solved(questions: Sequence[Question]) -> list[Answer]:
+    """Return the answers to questions whose grids have one shape."""
+    if len(questions) == 1:
+        return [_alone(questions[0])]
+    counts = [question.points for question in questions]
+    owners = np.repeat(np.arange(len(questions)), counts)
+    grids = [question.grid for question in questions]
+    neurons = [question.theory.setting.neurons for question in questions]
+    equations = Equations(GridStack.of(grids, neurons)).chosen(owners)
+    samples = np.concatenate([question.samples for question in questions])
+    ridges = np.concatenate([question.ridges for question in questions])
+    exact = questions[0].theory.setting.exact_counts
+    try:
+        errors, doubts = _errors(equations, samples, ridges, exact_counts=exact)
+    except NotConverged:  # one of them: which is said when it is solved alone
+        return [_alone(question) for question in questions]
+    rows = [np.flatnonzero(owners == owner) for owner in range(len(questions))]
+    return [
+        question.answer(errors.chosen(own), doubts.chosen(own))
+        for question, own in zip(questions, rows, strict=True)
+    ]
+
+
+def _alone(question: Question) -> Answer:
+    """Return the answer to one question, in parts where it has very many points."""
+    setting = question.theory.setting
+    equations = Equations.of(question.grid, setting.neurons)
+    together = max(1, MOST_ENTRIES // question.grid.own.size)
+    parts = []
+    for start in range(0, question.points, together):
+        own = slice(start, start + together)
+        samples, ridges = np.asarray(question.samples[own]), np.asarray(question.ridges[own])
+        parts.append(_errors(equations, samples, ridges, exact_counts=setting.exact_counts))
+    errors = PointErrors.joined([errors for errors, _ in parts])
+    return question.answer(errors, PointDoubts.joined([doubts for _, doubts in parts]))
+
+
+def _errors(
+    equations: Equations, samples: Floats, ridges: Floats, *, exact_counts: bool
+) -> tuple[PointErrors, PointDoubts]:
+    solution = equations.solve(samples, ridges)
+    errors = point_errors(solution, exact_counts=exact_counts)
+    return errors, PointDoubts.of(solution, errors)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from onegrad.describe.arrays import Floats
+from onegrad.theory.closed.grid_stack import times, turned
 from onegrad.theory.closed.response import Fit, WeightResponse
 
 
@@ -28,34 +29,42 @@ class CountsTerm:
 def counts_term(response: WeightResponse, fit: Fit, *, exact: bool) -> CountsTerm:
     """Return the terms; counts that are sampled have one e = Σ_c ρ_c e_c for all components."""
     grid, solution = response.grid, response.solution
-    k, m = solution.neurons, solution.samples
+    k, m = solution.neurons[:, None], solution.samples[:, None]
     vectors, shares = _residuals(response, fit)
     if not exact:
-        vectors, shares = (shares @ vectors)[:, None], np.ones(1)
+        vectors, shares = (
+            np.sum(shares[..., None] * vectors, axis=1, keepdims=True),
+            np.ones((1, 1)),
+        )
     alpha = grid.mode_neurons
     weighted = vectors * (solution.tau * grid.neuron_weights)[:, None]
-    reach = k * (weighted @ alpha) @ np.swapaxes(response.free_mode, -1, -2)
-    dressed = vectors - reach @ solution.matrices.mode_samples @ alpha.T
-    answer = response.solved(np.swapaxes(dressed**2, -1, -2))  # points × neurons × components
-    error = k * response.seen(answer) @ shares
-    for part in grid.modes:
-        error += (part @ np.swapaxes(reach, -1, -2)) ** 2 @ shares
-    own = reach[:, grid.part] if exact else reach
+    reach = k[..., None] * (weighted @ alpha) @ turned(response.free_mode)
+    dressed = vectors - reach @ solution.matrices.mode_samples @ turned(alpha)
+    answer = response.solved(turned(dressed**2))  # points × neurons × components
+    error = k * _shared(response.seen(answer), shares)
+    for part in (grid.mode_means, grid.mode_squares):
+        error += _shared((part @ turned(reach)) ** 2, shares)
+    own = np.take_along_axis(reach, grid.part[..., None], axis=1) if exact else reach
     return CountsTerm(
-        error / m[:, None],
-        np.sum(grid.modes[0] * own, axis=-1) / m[:, None],
-        k * k / m * (answer.sum(axis=1) @ shares),
+        error / m,
+        np.sum(grid.mode_means * own, axis=-1) / m,
+        (k * k / m * _shared(answer.sum(axis=1, keepdims=True), shares))[:, 0],
     )
+
+
+def _shared(values: Floats, shares: Floats) -> Floats:
+    """Return the mean over components, the last axis."""
+    return np.asarray(np.sum(values * shares[:, None], axis=-1))
 
 
 def _residuals(response: WeightResponse, fit: Fit) -> tuple[Floats, Floats]:
     """Return e_c over neurons for every component, and the components' shares."""
     grid, kept, solution = response.grid, response.kept, response.solution
-    resistance = 1 / solution.tau - solution.neurons * solution.ridges[:, None]
-    spread = resistance * solution.tau * fit.pull / np.maximum(kept @ grid.own, 1e-300)
-    members = grid.part == np.arange(int(grid.part.max()) + 1)[:, None]
-    shares = members @ grid.sample_weights
+    resistance = 1 / solution.tau - (solution.neurons * solution.ridges)[:, None]
+    spread = resistance * solution.tau * fit.pull / np.maximum(times(kept, grid.own), 1e-300)
+    members = grid.part[:, None] == np.arange(int(grid.part.max()) + 1)[:, None]
+    shares = np.sum(members * grid.sample_weights[:, None], axis=-1)
     residual = members * (kept * (fit.output - grid.label(1)))[:, None]
-    vectors = residual @ grid.modes[0] @ grid.mode_neurons.T
+    vectors = residual @ grid.mode_means @ turned(grid.mode_neurons)
     vectors += ((members * kept[:, None]) @ grid.own) * spread[:, None]
-    return vectors / shares[:, None], shares
+    return vectors / shares[..., None], shares

@@ -6,11 +6,13 @@ random problems; benchmarks/calibrate.py fits the constants below to them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from math import exp, log
 
 import numpy as np
 
+from onegrad.describe.arrays import Floats, Ints
 from onegrad.theory.closed.equivalent import Equivalent
 from onegrad.theory.closed.neuron_types import NeuronTypes
 from onegrad.theory.closed.point_errors import PointErrors
@@ -85,31 +87,54 @@ class ClosedIndicators:
         return tuple(f"method='closed': {note}" for note in said)
 
 
+@dataclass(frozen=True)
+class PointDoubts:
+    """What the equations themselves tell of every point of a solution."""
+
+    amplification: Floats
+    modes: Floats
+    spread: Floats
+
+    @classmethod
+    def of(cls, solution: Equivalent, errors: PointErrors) -> PointDoubts:
+        """Return the indicators at every point."""
+        grid = solution.grid
+        alpha, left = grid.mode_neurons, solution.matrices.mode_left
+        own = np.sum((alpha @ left) * alpha, axis=-1) * solution.tau
+        modes = np.maximum(np.sum(own * grid.neuron_weights, axis=1), 0.0)
+        amplification = np.maximum(errors.test_mse / np.maximum(errors.bias, 1e-300), 1.0)
+        return cls(amplification, modes, np.broadcast_to(grid.spread, modes.shape))
+
+    @classmethod
+    def joined(cls, parts: Sequence[PointDoubts]) -> PointDoubts:
+        """Return the indicators at the points of all parts."""
+        return cls(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls)))
+
+    def chosen(self, points: Ints) -> PointDoubts:
+        """Return the indicators at some of the points."""
+        return PointDoubts(*(getattr(self, field.name)[points] for field in fields(self)))
+
+
 def indicators_of(
     setting: ClosedSetting,
     types: NeuronTypes,
     samples: SamplePoints,
-    solution: Equivalent,
-    errors: PointErrors,
+    doubts: PointDoubts,
+    counts: Floats,
     *,
     random_overlap: float = 0.0,
 ) -> list[ClosedIndicators]:
-    """Return the indicators at every point of a solution."""
-    grid = solution.grid
-    alpha, left = grid.mode_neurons, solution.matrices.mode_left
-    own = np.sum((alpha @ left) * alpha, axis=-1) * solution.tau
-    modes = np.maximum(own @ grid.neuron_weights, 0.0)
-    amplification = np.maximum(errors.test_mse / np.maximum(errors.bias, 1e-300), 1.0)
+    """Return the indicators of one setting at every number of samples in `counts`."""
     return [
         ClosedIndicators(
-            amplification=float(amplification[i]),
-            size=1 / min(setting.dimension, solution.neurons, float(solution.samples[i])),
+            amplification=float(doubts.amplification[i]),
+            size=1 / min(setting.dimension, setting.neurons, float(count)),
             step_noise=types.step_noise,
-            modes=float(modes[i]),
-            spread=grid.spread,
+            modes=float(doubts.modes[i]),
+            spread=float(doubts.spread[i]),
             step_ratio=setting.step_samples / setting.dimension,
             coarse=types.coarse or samples.coarse,
             random_overlap=random_overlap,
         )
-        for i in range(len(modes))
+        for i, count in enumerate(counts)
     ]

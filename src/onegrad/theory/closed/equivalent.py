@@ -7,12 +7,12 @@ With p̃_s = p_s/(1 + δ_s), the matrices Γ = Σ p̃ PPᵀ, Γ_A = Σ p̃ P^A P
     𝒢 = k E_t[τ α αᵀ],           𝒮_A = (I + 𝒢Γ_A)⁻¹𝒢,   𝒦_A = Γ_A − Γ_A𝒮_AΓ_A
     δ_s = (1/m)[k E_t[C²_s τ] + N Σ_j ν_j P_sᵀ𝒮_jP_s + P^A_sᵀ𝒮_AP^A_s]
 
-All points (m, λ) of a curve are iterated together, on the logarithms of 1 + δ and τ.
+All points of a curve are iterated together, on the logarithms of 1 + δ and τ.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 
 import numpy as np
@@ -21,6 +21,7 @@ from onegrad.describe.arrays import Floats, Ints
 from onegrad.describe.exceptions import NotConverged
 from onegrad.theory.closed.acceleration import accelerated
 from onegrad.theory.closed.feature_grid import FeatureGrid, Pairs
+from onegrad.theory.closed.grid_stack import GridStack, times, turned
 
 TOLERANCE = 1e-7
 MOST_ITERATIONS = 300
@@ -42,8 +43,7 @@ class Matrices:
 class Equivalent:
     """The solution at every point: δ (points × samples), τ (points × neurons) and matrices."""
 
-    grid: FeatureGrid
-    neurons: int
+    grid: GridStack
     samples: Floats
     ridges: Floats
     delta: Floats
@@ -51,45 +51,79 @@ class Equivalent:
     matrices: Matrices
     iterations: int
 
+    @property
+    def neurons(self) -> Floats:
+        """k, of every grid."""
+        return self.grid.neurons
+
+
+@dataclass(frozen=True)
+class Products:
+    """x_i x_j of the factors of samples and of neurons, grids × rows × pairs."""
+
+    samples: Floats
+    neurons: Floats
+    mode_samples: Floats
+    mode_neurons: Floats
+
+    def chosen(self, points: Ints) -> Products:
+        """Return those of some of the points."""
+        return Products(*(getattr(self, field.name)[points] for field in fields(self)))
+
 
 @dataclass(frozen=True)
 class Equations:
-    """The equations of one grid, with products of factors made once."""
+    """The equations of every point's grid, with products of factors made once."""
 
-    grid: FeatureGrid
-    neurons: int
+    grid: GridStack
+
+    @classmethod
+    def of(cls, grid: FeatureGrid, neurons: int) -> Equations:
+        """Return the equations of one grid, for any number of points."""
+        return cls(GridStack.of([grid], [neurons]))
 
     @cached_property
     def linear_pairs(self) -> Pairs:
         """Pairs of factors of a_1."""
-        return Pairs(self.grid.linear.shape[1])
+        return Pairs(self.grid.linear.shape[-1])
 
     @cached_property
     def mode_pairs(self) -> Pairs:
         """Pairs of modes."""
-        return Pairs(self.grid.mode_neurons.shape[1])
+        return Pairs(self.grid.mode_neurons.shape[-1])
 
     @cached_property
-    def _products(self) -> tuple[Floats, Floats, Floats, Floats]:
+    def products(self) -> Products:
+        """The products of factors."""
         grid, linear, modes = self.grid, self.linear_pairs, self.mode_pairs
-        return (
+        return Products(
             linear.products(grid.linear),
             linear.products(grid.linear_neurons),
-            modes.products(grid.modes[0]) + modes.products(grid.modes[1]),
+            modes.products(grid.mode_means) + modes.products(grid.mode_squares),
             modes.products(grid.mode_neurons),
         )
+
+    def chosen(self, points: Ints) -> Equations:
+        """Return the equations of some of the points, a point once or more often."""
+        if self.grid.is_shared:
+            return self
+        part = Equations(self.grid.chosen(points))
+        part.__dict__["products"] = self.products.chosen(points)  # made once
+        return part
 
     def solve(self, samples: Floats, ridges: Floats) -> Equivalent:
         """Return the solution at points (m, λ), one for each entry of both."""
         m, penalty = np.asarray(samples, float), np.asarray(ridges, float)
-        count = len(self.grid.sample_weights)
-        start = np.empty((len(m), count + len(self.grid.neuron_weights)))
-        start[:, :count] = np.log1p(self.neurons / m)[:, None]
+        count = self.grid.sample_weights.shape[1]
+        start = np.empty((len(m), count + self.grid.neuron_weights.shape[1]))
+        start[:, :count] = np.log1p(self.grid.neurons / m)[:, None]
         start[:, count:] = self._first_tau(np.exp(-start[:, :count]), penalty)
+        going = _Going(self, m, penalty, np.arange(len(m)), start.copy())
 
         def image(x: Floats, chosen: Ints) -> Floats:
-            delta, tau, _ = self._image(x, m[chosen], penalty[chosen])
-            return np.concatenate([np.log1p(delta), np.log(tau)], axis=1)
+            nonlocal going
+            going = going.fewer(chosen)
+            return going.image(x, chosen)
 
         x, iterations, residual = accelerated(
             image, start, tolerance=TOLERANCE, most=MOST_ITERATIONS
@@ -99,47 +133,49 @@ class Equations:
                 f"method='closed': did not converge in {MOST_ITERATIONS} iterations (residual "
                 f"{residual:.1g}); raise the ridge, or use method='types'"
             )
-        delta, tau, matrices = self._image(x, m, penalty)
-        return Equivalent(self.grid, self.neurons, m, penalty, delta, tau, matrices, iterations)
+        delta, tau, matrices = self.image(x, m, penalty)
+        return Equivalent(self.grid, m, penalty, delta, tau, matrices, iterations)
 
     def _first_tau(self, shrink: Floats, penalty: Floats) -> Floats:
         """Return log τ with all directions free."""
         grid = self.grid
         weights = grid.sample_weights * shrink
-        pairs, neurons, _, _ = self._products
-        direct = (weights @ pairs * self.linear_pairs.counts) @ neurons.T
-        left = weights @ grid.own + 0.5 * direct
-        return -np.log(self.neurons * penalty[:, None] + left)
+        pairs, neurons = self.products.samples, self.products.neurons
+        direct = times(times(weights, pairs) * self.linear_pairs.counts, turned(neurons))
+        left = times(weights, grid.own) + 0.5 * direct
+        return -np.log((grid.neurons * penalty)[:, None] + left)
 
-    def _image(self, x: Floats, m: Floats, penalty: Floats) -> tuple[Floats, Floats, Matrices]:
+    def image(self, x: Floats, m: Floats, penalty: Floats) -> tuple[Floats, Floats, Matrices]:
         """Return δ, τ and the matrices that follow from the last ones."""
-        grid, k = self.grid, self.neurons
-        count = len(grid.sample_weights)
+        grid, k = self.grid, self.grid.neurons
+        count = grid.sample_weights.shape[1]
         weights = grid.sample_weights * np.exp(-x[:, :count])
         tau = np.exp(x[:, count:])
         share = tau * grid.neuron_weights
         matrices = self._matrices(weights, share)
-        pairs, neurons, mode_pairs, mode_neurons = self._products
+        pairs, neurons = self.products.samples, self.products.neurons
+        mode_pairs, mode_neurons = self.products.mode_samples, self.products.mode_neurons
         forms = self.linear_pairs.form(matrices.linear_left)  # points × groups × pairs
-        loads = forms @ neurons.T * grid.profile  # points × groups × neurons
-        left = k * penalty[:, None] + weights @ grid.own
-        left += np.einsum("j,bjt->bt", grid.groups, loads)
-        left += np.maximum(self.mode_pairs.form(matrices.mode_left) @ mode_neurons.T, 0.0)
-        mean = np.einsum("j,bjrs->brs", grid.groups, matrices.linear)
-        reach = k * (share @ grid.own.T)
-        reach += grid.bulk * (self.linear_pairs.form(mean) @ pairs.T)
-        reach += self.mode_pairs.form(matrices.mode) @ mode_pairs.T
+        loads = forms @ turned(neurons) * grid.profile  # points × groups × neurons
+        left = (k * penalty)[:, None] + times(weights, grid.own)
+        left += np.sum(grid.groups[..., None] * loads, axis=1)
+        resisted = times(self.mode_pairs.form(matrices.mode_left), turned(mode_neurons))
+        left += np.maximum(resisted, 0.0)
+        mean = np.sum(grid.groups[..., None, None] * matrices.linear, axis=1)
+        reach = k[:, None] * times(share, turned(grid.own))
+        reach += grid.bulk[:, None] * times(self.linear_pairs.form(mean), turned(pairs))
+        reach += times(self.mode_pairs.form(matrices.mode), turned(mode_pairs))
         return np.maximum(reach, 0.0) / m[:, None], 1 / left, matrices
 
     def _matrices(self, weights: Floats, share: Floats) -> Matrices:
-        grid, k = self.grid, self.neurons
-        pairs, neurons, mode_pairs, mode_neurons = self._products
-        gamma = self.linear_pairs.matrix(weights @ pairs)[:, None]
-        gamma_modes = self.mode_pairs.matrix(weights @ mode_pairs)
-        direct = self.linear_pairs.matrix(
-            (k / grid.bulk) * ((share[:, None] * grid.profile) @ neurons)
-        )
-        direct_modes = self.mode_pairs.matrix(k * (share @ mode_neurons))
+        grid, k = self.grid, self.grid.neurons
+        pairs, neurons = self.products.samples, self.products.neurons
+        mode_pairs, mode_neurons = self.products.mode_samples, self.products.mode_neurons
+        gamma = self.linear_pairs.matrix(times(weights, pairs))[:, None]
+        gamma_modes = self.mode_pairs.matrix(times(weights, mode_pairs))
+        shares = (k / grid.bulk)[:, None, None] * ((share[:, None] * grid.profile) @ neurons)
+        direct = self.linear_pairs.matrix(shares)
+        direct_modes = self.mode_pairs.matrix(k[:, None] * times(share, mode_neurons))
         linear = _resolved(direct, gamma)
         mode = _resolved(direct_modes, gamma_modes)
         return Matrices(
@@ -150,6 +186,37 @@ class Equations:
             gamma - gamma @ linear @ gamma,
             gamma_modes - gamma_modes @ mode @ gamma_modes,
         )
+
+
+@dataclass(frozen=True)
+class _Going:
+    """The points that are still iterated; grids are copied only when half of them have ended."""
+
+    equations: Equations
+    samples: Floats
+    ridges: Floats
+    points: Ints
+    x: Floats  # the last of every point
+
+    def fewer(self, chosen: Ints) -> _Going:
+        """Return what goes on with these points, or this where most are left."""
+        if not self.equations.grid.is_shared and 2 * len(chosen) > len(self.points):
+            return self
+        places = np.searchsorted(self.points, chosen)
+        return _Going(
+            self.equations.chosen(places),
+            self.samples[places],
+            self.ridges[places],
+            chosen,
+            self.x[places],
+        )
+
+    def image(self, x: Floats, chosen: Ints) -> Floats:
+        """Return the image of the chosen points."""
+        places = np.searchsorted(self.points, chosen)
+        self.x[places] = x
+        delta, tau, _ = self.equations.image(self.x, self.samples, self.ridges)
+        return np.concatenate([np.log1p(delta[places]), np.log(tau[places])], axis=1)
 
 
 def _resolved(direct: Floats, gamma: Floats) -> Floats:

@@ -16,7 +16,7 @@ from onegrad.calculus.expectation_rows import smoothed_derivatives, smoothed_squ
 from onegrad.calculus.function import Function
 from onegrad.calculus.polynomials import polynomial_coefficients
 from onegrad.describe.arrays import Floats, Ints
-from onegrad.theory.closed.label_law import LabelLaw, LabelMoments
+from onegrad.theory.closed.label_law import LabelMoments
 from onegrad.theory.closed.neuron_types import NeuronTypes
 from onegrad.theory.closed.sample_points import SamplePoints
 
@@ -51,9 +51,9 @@ class Pairs:
         return places
 
     def products(self, rows: Floats) -> Floats:
-        """Return x_i x_j of every row, rows × pairs."""
+        """Return x_i x_j of every row, … × pairs."""
         i, j = self.upper
-        return rows[:, i] * rows[:, j]
+        return rows[..., i] * rows[..., j]
 
     def matrix(self, vectors: Floats) -> Floats:
         """Return the matrices of vectors, … × size × size."""
@@ -87,7 +87,7 @@ class FeatureGrid:
 def feature_grid(
     samples: SamplePoints,
     types: NeuronTypes,
-    law: LabelLaw,
+    label: LabelMoments,
     sigma: Function | HermiteExpansion,
     *,
     draft: bool = False,
@@ -104,7 +104,6 @@ def feature_grid(
     modes, mode_neurons = factors(
         both, np.concatenate([p, p]), pi, coarser * LEAST_MODE, MOST_MODES
     )
-    deviation = frame.reads_off * np.sqrt(samples.level)
     return FeatureGrid(
         p,
         pi,
@@ -116,7 +115,7 @@ def feature_grid(
         frame.bulk,
         types.groups,
         types.profile,
-        law.moments(samples.centres(frame), deviation, samples.labels(frame)),
+        label,
         samples.part,
         _spread(square, p, pi),
     )
@@ -140,8 +139,10 @@ def _coefficients(
     if isinstance(sigma, HermiteExpansion):
         values = polynomial_coefficients(sigma.powers, means, deviations, sigma.degree)
         square = np.sum(values**2, axis=0) + sigma.noise_variance
-        second = np.sqrt(2) * values[2] if sigma.degree >= 2 else np.zeros_like(means)
-        return values[0], values[1], second, square
+        none = np.zeros_like(means)
+        first = values[1] if sigma.degree >= 1 else none
+        second = np.sqrt(2) * values[2] if sigma.degree >= 2 else none
+        return values[0], first, second, square
     smooth = smoothed_derivatives(sigma, means, deviations, 2)
     square = smoothed_square(sigma, means, deviations)
     return smooth[0], deviations * smooth[1], deviations**2 * smooth[2], square

@@ -6,6 +6,7 @@ Only coordinates in S enter. Off S inputs are isotropic, with the component's le
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -21,6 +22,18 @@ class Part:
     covariance: Floats  # d × d
     mean: Floats  # d
     label: float | None = None
+
+    @cached_property
+    def root(self) -> Floats:
+        """The square root of the covariance."""
+        values, vectors = np.linalg.eigh(self.covariance)
+        return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """All of it as something to compare."""
+        arrays = self.covariance.tobytes(), self.mean.tobytes()
+        return self.weight, self.level, self.label, *arrays
 
 
 @dataclass(frozen=True)
@@ -42,11 +55,21 @@ class Frame:
         """The mean level Σ_c ρ_c l_c."""
         return float(sum(part.weight * part.level for part in self.parts))
 
+    @property
+    def key(self) -> tuple[object, ...]:
+        """All of it as something to compare."""
+        parts = tuple(part.key for part in self.parts)
+        return parts, self.reads.tobytes(), self.reads_off, self.bulk
+
     def with_direction(self, reads: float, reads_off: float) -> Frame:
         """Return the frame with one more direction off S, of which the label reads `reads`."""
         parts = []
         for part in self.parts:
             covariance = part.level * np.eye(self.size + 1)
             covariance[:-1, :-1] = part.covariance
-            parts.append(replace(part, covariance=covariance, mean=np.append(part.mean, 0.0)))
+            extended = replace(part, covariance=covariance, mean=np.append(part.mean, 0.0))
+            root = np.sqrt(part.level) * np.eye(self.size + 1)
+            root[:-1, :-1] = part.root
+            extended.__dict__["root"] = root  # known without another decomposition
+            parts.append(extended)
         return Frame(tuple(parts), np.append(self.reads, reads), reads_off, self.bulk - 1)

@@ -5,7 +5,9 @@ With ς_q = E[σ^{(q)}(s·κ + √(l N) fr z)] for the initial row's part s in S
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import functools
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -15,6 +17,8 @@ from onegrad.theory.closed.label_law import LabelMoments
 from onegrad.theory.closed.sample_points import SamplePoints, sample_points
 from onegrad.theory.closed.setting import ClosedSetting
 from onegrad.theory.closed.type_rules import Coordinate, joint_rule
+
+KEPT = 32  # features that serve other step sizes and widths, of some hundred kilobytes each
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,38 @@ def initial_features(setting: ClosedSetting, types: InitialTypes) -> InitialFeat
     The residual is r = y − ŷ. Where the second layer has random signs, ŷ adds E σ²/k to E r²; where
     it is constant, ŷ is the mean feature E_t σ, and r is y less it.
     """
+    features = _features(_Batch(setting, types))
+    if setting.second_layer == "constant":
+        return features
+    return replace(features, square=features.label(2) + features.square / setting.neurons)
+
+
+@dataclass(frozen=True, eq=False)
+class _Batch:
+    """What the features depend on: neither the step's size nor the number of neurons."""
+
+    setting: ClosedSetting
+    types: InitialTypes
+
+    @cached_property
+    def key(self) -> tuple[object, ...]:
+        """All of it as something to compare."""
+        setting, types = self.setting, self.types
+        numbers = setting.row_variance, setting.most_samples, setting.second_layer == "constant"
+        arrays = types.places.tobytes(), types.weights.tobytes()
+        return setting.frame.key, setting.law, setting.activation, *numbers, *arrays
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Batch) and self.key == other.key
+
+
+@functools.lru_cache(maxsize=KEPT)
+def _features(batch: _Batch) -> InitialFeatures:
+    """Return the features; `square` is E σ² averaged over neurons, but E r² of constant layers."""
+    setting, types = batch.setting, batch.types
     frame, law, sigma = setting.frame, setting.law, setting.activation
     n, entry = frame.bulk, setting.entry
     samples = sample_points(
@@ -96,8 +132,7 @@ def initial_features(setting: ClosedSetting, types: InitialTypes) -> InitialFeat
         label, values = label.less(mean), values - mean[:, None]
         square = label(2)
     else:
-        power = smoothed_square(sigma, means, deviations) @ weights
-        square = label(2) + power / setting.neurons
+        square = smoothed_square(sigma, means, deviations) @ weights
     slope_square = smoothed_square(slope_of(sigma), means, deviations)
     return InitialFeatures(
         samples,

@@ -50,6 +50,11 @@ class LabelLaw:
             table[:, 2] = table[:, 0]  # z is independent of the label
         return LabelMoments(table)
 
+    def means(self, centres: Floats, deviations: Floats) -> Floats:
+        """Return E[y] for u = centre + deviation·z, of labels that are read."""
+        values, weights, _ = self.values(centres, deviations, np.zeros_like(centres))
+        return np.asarray(np.sum(values * weights, axis=1))
+
     def values(
         self, centres: Floats, deviations: Floats, labels: Floats
     ) -> tuple[Floats, Floats, Floats]:

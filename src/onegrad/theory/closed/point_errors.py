@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 
 import numpy as np
 
-from onegrad.describe.arrays import Floats
+from onegrad.describe.arrays import Floats, Ints
 from onegrad.theory.closed.counts_term import counts_term
 from onegrad.theory.closed.equivalent import Equivalent
-from onegrad.theory.closed.feature_grid import FeatureGrid
+from onegrad.theory.closed.grid_stack import GridStack
 from onegrad.theory.closed.response import Fit, WeightResponse
 
 
@@ -17,7 +18,7 @@ from onegrad.theory.closed.response import Fit, WeightResponse
 class PointErrors:
     """ε_s and all that follows from it; arrays have the points first."""
 
-    grid: FeatureGrid
+    grid: GridStack
     error: Floats  # ε_s, the mean squared test error of the type
     own_error: Floats  # the same on other samples of the same training sets
     delta: Floats
@@ -30,12 +31,28 @@ class PointErrors:
     @property
     def test_mse(self) -> Floats:
         """Σ p_s ε_s."""
-        return self.error @ self.grid.sample_weights
+        return self._mean(self.error)
 
     @property
     def train_mse(self) -> Floats:
         """Σ p_s ε_s/(1 + δ_s)²."""
-        return (self.own_error / (1 + self.delta) ** 2) @ self.grid.sample_weights
+        return self._mean(self.own_error / (1 + self.delta) ** 2)
+
+    @classmethod
+    def joined(cls, parts: Sequence[PointErrors]) -> PointErrors:
+        """Return the errors at the points of all parts, which share one grid."""
+        names = [field.name for field in fields(cls)[1:]]
+        values = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
+        return cls(parts[0].grid, *values)
+
+    def chosen(self, points: Ints) -> PointErrors:
+        """Return the errors at some of the points."""
+        parts = (getattr(self, field.name) for field in fields(self)[1:])
+        return PointErrors(self.grid.chosen(points), *(values[points] for values in parts))
+
+    def _mean(self, values: Floats) -> Floats:
+        """Return the mean over types of samples."""
+        return np.asarray(np.sum(values * self.grid.sample_weights, axis=1))
 
 
 def point_errors(solution: Equivalent, *, exact_counts: bool) -> PointErrors:
@@ -45,16 +62,16 @@ def point_errors(solution: Equivalent, *, exact_counts: bool) -> PointErrors:
     ‖ŵ‖² = k² 1ᵀS⁻¹ā² + (k²/m) Σ p ε (q S⁻¹1)/(1+δ)²
     """
     response = WeightResponse(solution)
-    grid, k = response.grid, solution.neurons
+    grid, k = response.grid, solution.neurons[:, None]
     fit = Fit.of(response)
     h0, h1, h2 = grid.label(1), grid.label(1, 1), grid.label(2)
     own = h2 - 2 * h0 * fit.output - 2 * h1 * fit.covariance
     own += fit.output**2 + fit.second_output**2
-    own += np.einsum("j,bjs->bs", grid.groups, fit.projections**2)
+    own += np.sum(grid.groups[..., None] * fit.projections**2, axis=1)
     own += k * response.seen(response.solved(fit.square))
     counts = counts_term(response, fit, exact=exact_counts)
     error = response.settled(own - counts.error)
-    flat = k * response.solved(np.full_like(fit.square, float(k)))
+    flat = k * response.solved(k * np.ones_like(fit.square))
     fitted = grid.sample_weights / (1 + solution.delta) ** 2 * error
     norm = np.sum(flat * fit.square, axis=1)
     norm += np.sum(fitted * response.seen(flat), axis=1) / solution.samples
@@ -67,5 +84,5 @@ def point_errors(solution: Equivalent, *, exact_counts: bool) -> PointErrors:
         fit.covariance,
         counts.shift,
         norm - counts.norm,
-        own @ grid.sample_weights,
+        np.sum(own * grid.sample_weights, axis=1),
     )

@@ -16,11 +16,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.linalg.lapack import dtrtri
 
 from onegrad.describe.arrays import Floats
 from onegrad.describe.exceptions import NotConverged
 from onegrad.theory.closed.equivalent import Equivalent
-from onegrad.theory.closed.feature_grid import FeatureGrid, Pairs
+from onegrad.theory.closed.feature_grid import Pairs
+from onegrad.theory.closed.grid_stack import GridStack, times, turned
 
 LEADING = 10  # modes whose answers are kept in H
 TOLERANCE, MOST_ITERATIONS = 1e-10, 500
@@ -33,7 +35,7 @@ class WeightResponse:
     solution: Equivalent
 
     @property
-    def grid(self) -> FeatureGrid:
+    def grid(self) -> GridStack:
         """The features."""
         return self.solution.grid
 
@@ -59,11 +61,15 @@ class WeightResponse:
     def loads(self) -> Floats:
         """q, points × samples × neurons."""
         grid = self.grid
-        dressed = self.free_mode @ grid.mode_neurons.T
-        total = grid.own + (grid.modes[0] @ dressed) ** 2 + (grid.modes[1] @ dressed) ** 2
-        for j, (share, profile) in enumerate(zip(grid.groups, grid.profile, strict=True)):
-            linear = grid.linear @ self.free_linear[:, j] @ grid.linear_neurons.T
-            total += (share * profile) * linear**2
+        dressed = self.free_mode @ turned(grid.mode_neurons)
+        total = (grid.mode_means @ dressed) ** 2
+        total += (grid.mode_squares @ dressed) ** 2
+        total += grid.own
+        for j in range(grid.groups.shape[1]):
+            linear = grid.linear @ (self.free_linear[:, j] @ turned(grid.linear_neurons))
+            linear *= linear
+            linear *= (grid.groups[:, j, None] * grid.profile[:, j])[:, None]
+            total += linear
         return total
 
     @cached_property
@@ -72,40 +78,39 @@ class WeightResponse:
         return np.sqrt(self.grid.neuron_weights) * self.solution.tau
 
     @cached_property
-    def _coupling(self) -> Floats:
-        """V with (√π τ S √π τ)⁻¹ = I + VVᵀ, points × neurons × pairs."""
+    def _coupling(self) -> tuple[Floats, Floats]:
+        """U and L⁻¹ with (√π τ S √π τ)⁻¹ = I + U(LLᵀ)⁻¹Uᵀ; U is points × neurons × pairs."""
         grid, k, matrices = self.grid, self.solution.neurons, self.solution.matrices
         columns = []
-        for j, (share, profile) in enumerate(zip(grid.groups, grid.profile, strict=True)):
+        for j in range(grid.groups.shape[1]):
             places = grid.linear_neurons @ _root_of(matrices.linear_left[:, j])
-            scale = np.sqrt(share * k / grid.bulk)
-            columns.append(_pair_columns(places) * (scale * profile)[:, None])
-        columns.append(np.sqrt(k) * _pair_columns(self._leading_modes()))
+            scale = np.sqrt(grid.groups[:, j] * k / grid.bulk)
+            columns.append(_pair_columns(places) * (scale[:, None] * grid.profile[:, j])[..., None])
+        columns.append(np.sqrt(k)[:, None, None] * _pair_columns(self._leading_modes()))
         pairs = np.concatenate(columns, axis=-1) * self._root[..., None]
-        inner = np.eye(pairs.shape[-1]) - np.swapaxes(pairs, -1, -2) @ pairs
         try:
-            lower = np.linalg.cholesky(inner)
+            lower = np.linalg.cholesky(np.eye(pairs.shape[-1]) - turned(pairs) @ pairs)
         except np.linalg.LinAlgError:
             raise NotConverged(
                 "method='closed': the equivalent is not stable here; raise the ridge, or use "
                 "method='types'"
             ) from None
-        return np.swapaxes(np.linalg.solve(lower, np.swapaxes(pairs, -1, -2)), -1, -2)
+        return pairs, np.stack([dtrtri(factor, lower=1)[0] for factor in lower])
 
     def _leading_modes(self) -> Floats:
         """Return 𝒦_A^{1/2}α of the modes that neurons resist most, points × neurons × modes."""
         grid = self.grid
         places = grid.mode_neurons @ _root_of(self.solution.matrices.mode_left)
         weighted = places * (self.solution.tau * grid.neuron_weights)[..., None]
-        _, turn = np.linalg.eigh(np.swapaxes(places, -1, -2) @ weighted)
+        _, turn = np.linalg.eigh(turned(places) @ weighted)
         return places @ turn[..., -LEADING:]
 
     def solved(self, right: Floats) -> Floats:
         """Return S⁻¹ right, points × neurons (× columns)."""
         columns = right[..., None] if right.ndim == 2 else right
         scaled = columns * self._root[..., None]
-        coupling = self._coupling
-        scaled = scaled + coupling @ (np.swapaxes(coupling, -1, -2) @ scaled)
+        pairs, inverse = self._coupling
+        scaled = scaled + pairs @ (turned(inverse) @ (inverse @ (turned(pairs) @ scaled)))
         scaled = scaled * self._root[..., None]
         return scaled[..., 0] if right.ndim == 2 else scaled
 
@@ -119,16 +124,16 @@ class WeightResponse:
     def _sample_roots(self) -> tuple[Floats, Floats, Floats]:
         """P𝒮_j^{1/2} with √(Nν_j), and P^A𝒮_A^{1/2} of both kinds of modes."""
         grid, matrices = self.grid, self.solution.matrices
-        scale = (grid.bulk * grid.groups) ** 0.25
-        linear = grid.linear @ (_root_of(matrices.linear) * scale[:, None, None])
+        scale = (grid.bulk[:, None] * grid.groups) ** 0.25
+        linear = grid.linear[:, None] @ (_root_of(matrices.linear) * scale[..., None, None])
         root = _root_of(matrices.mode)
-        return linear, grid.modes[0] @ root, grid.modes[1] @ root
+        return linear, grid.mode_means @ root, grid.mode_squares @ root
 
     def carried(self, weights: Floats) -> Floats:
         """Return T·weights, points × samples."""
         k, m = self.solution.neurons, self.solution.samples[:, None]
         answer = (weights[:, None] @ self.loads)[:, 0]
-        total = k * self.seen(self.solved(answer))
+        total = k[:, None] * self.seen(self.solved(answer))
         linear, first, second = self._sample_roots
         total += np.sum(_squared_times([linear], weights[:, None]), axis=1)
         total += _squared_times([first, second], weights)
@@ -171,7 +176,7 @@ def _pair_columns(places: Floats) -> Floats:
 
 def _squared_times(parts: list[Floats], weights: Floats) -> Floats:
     """Return Σ (GG'ᵀ)²·weights over all pairs of parts, squared entry by entry."""
-    inner = sum(np.swapaxes(part * weights[..., None], -1, -2) @ part for part in parts)
+    inner = sum(turned(part * weights[..., None]) @ part for part in parts)
     return sum(np.sum((part @ inner) * part, axis=-1) for part in parts)
 
 
@@ -190,13 +195,16 @@ class Fit:
     def of(cls, response: WeightResponse) -> Fit:
         """Return the mean fit at every point."""
         grid, matrices = response.grid, response.solution.matrices
-        modes = (response.kept * grid.label(1)) @ grid.modes[0]  # h_A
-        linear = (response.kept * grid.label(1, 1)) @ grid.linear  # h
-        learned = np.einsum("brq,bq->br", matrices.mode, modes)
-        output, second = (learned @ part.T for part in grid.modes)
-        projections = np.einsum("bjrq,bq->bjr", matrices.linear, linear) @ grid.linear.T
-        pull = np.einsum("bq,bqr->br", modes, response.free_mode) @ grid.mode_neurons.T
-        along = np.einsum("bq,bjqr->bjr", linear, response.free_linear) @ grid.linear_neurons.T
-        square = pull**2 + np.einsum("j,bjt->bt", grid.groups, grid.profile * along**2) / grid.bulk
-        mean = np.einsum("j,bjs->bs", grid.groups, projections)
+        modes = times(response.kept * grid.label(1), grid.mode_means)  # h_A
+        linear = times(response.kept * grid.label(1, 1), grid.linear)  # h
+        learned = (modes[:, None] @ turned(matrices.mode))[:, 0]
+        output, second = (times(learned, turned(p)) for p in (grid.mode_means, grid.mode_squares))
+        fitted = (linear[:, None, None] @ turned(matrices.linear))[:, :, 0]  # points × groups × R
+        projections = fitted @ turned(grid.linear)
+        pull = times((modes[:, None] @ response.free_mode)[:, 0], turned(grid.mode_neurons))
+        freed = (linear[:, None, None] @ response.free_linear)[:, :, 0]
+        along = freed @ turned(grid.linear_neurons)
+        spread = np.sum(grid.groups[..., None] * grid.profile * along**2, axis=1)
+        square = pull**2 + spread / grid.bulk[:, None]
+        mean = np.sum(grid.groups[..., None] * projections, axis=1)
         return cls(output, second, projections, mean, pull, square)

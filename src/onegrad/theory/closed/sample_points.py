@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
-from onegrad.calculus.normal_rules import split_normal_rule
+from onegrad.calculus.normal_rules import Rule, split_normal_rule
 from onegrad.describe.arrays import Floats, Ints
 from onegrad.theory.closed.frame import Frame, Part
 from onegrad.theory.closed.label_law import LabelLaw
@@ -16,6 +18,7 @@ DROPPED = 0.015  # strength of a sample's coordinate that does not matter
 STRONG = 0.45  # from which features look kinked along a coordinate
 READ, HARDLY_READ = 0.05, 1e-4  # shares of the label's variance along its own coordinate
 LABEL_NODES = (3, 4, 6, 8, 11, 15, 20)  # that are tried, on each side
+FIRST_TRIED = 3  # of them
 SEEN = 1e-4  # of the label: what one more node may still change
 
 
@@ -69,8 +72,7 @@ def _axes(
     frame: Frame, part: Part, law: LabelLaw, load: Floats, means: Floats
 ) -> tuple[list[Floats], list[Coordinate], Floats]:
     """Return the standardised axes of one component, their coordinates, and Σ_c^{1/2} in S."""
-    values, vectors = np.linalg.eigh(part.covariance)
-    root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+    root = part.root
     strength = root @ load @ root
     axes, coordinates = [], []
     rest = np.eye(frame.size)
@@ -106,19 +108,31 @@ def _label_coordinate(
     return Coordinate(strength, cut, least, read=True)
 
 
+@functools.lru_cache(maxsize=256)
 def _label_nodes(law: LabelLaw, centre: float, deviation: float, rest: float, cut: float) -> int:
     """Return how many nodes on each side see the label's mean, slope and power."""
-    seen = []
-    for count in LABEL_NODES:
-        nodes, weights = split_normal_rule(count, cut)
-        places = centre + deviation * nodes
-        mean = law.moments(places, np.full_like(nodes, rest), np.zeros_like(nodes))(1)
-        seen.append(np.array([weights @ mean, weights @ (mean * nodes), weights @ mean**2]))
-        if len(seen) > 1:
-            size = np.sqrt(seen[-1][2]) + 1e-300
-            if np.all(np.abs(seen[-1] - seen[-2]) <= SEEN * np.array([size, size, size**2])):
-                return LABEL_NODES[len(seen) - 2]
+    rules = [split_normal_rule(count, cut) for count in LABEL_NODES]
+    # The first ones decide nearly always: they are asked together.
+    for first, last in ((0, FIRST_TRIED), (FIRST_TRIED - 1, len(rules))):
+        seen = _seen(law, centre, deviation, rest, rules[first:last])
+        for place, (fewer, more) in enumerate(pairwise(seen), first):
+            size = np.sqrt(more[2]) + 1e-300
+            if np.all(np.abs(more - fewer) <= SEEN * np.array([size, size, size**2])):
+                return LABEL_NODES[place]
     return LABEL_NODES[-1]
+
+
+def _seen(
+    law: LabelLaw, centre: float, deviation: float, rest: float, rules: list[Rule]
+) -> list[Floats]:
+    """Return mean, slope and power of the label as every rule sees them."""
+    nodes = np.concatenate([own for own, _ in rules])
+    means = law.means(centre + deviation * nodes, np.full_like(nodes, rest))
+    ends = np.cumsum([len(own) for own, _ in rules])[:-1]
+    return [
+        np.array([weights @ mean, weights @ (mean * own), weights @ mean**2])
+        for (own, weights), mean in zip(rules, np.split(means, ends), strict=True)
+    ]
 
 
 def _other_axes(rest: Floats, strength: Floats, means: Floats) -> list[tuple[Floats, float, bool]]:

@@ -31,16 +31,16 @@ class WrongSigns:
 def wrong_signs(
     errors: PointErrors, frame: Frame, samples: SamplePoints, law: LabelLaw
 ) -> WrongSigns:
-    """Return the rates at every point, for labels +1 and −1."""
-    grid = errors.grid
-    h0, h1, h2 = grid.label(1), grid.label(1, 1), grid.label(2)
+    """Return the rates at every point of one setting, for labels +1 and −1."""
+    label = errors.grid.label
+    h0, h1, h2 = label(1), label(1, 1), label(2)
     a, psi = errors.output, errors.covariance
     power = errors.error - h2 + 2 * h0 * a + 2 * h1 * psi  # E u²
     spread = np.maximum(power - a**2 - psi**2, SMALLEST_VARIANCE)[..., None]
     deviation = frame.reads_off * np.sqrt(samples.level)
     means, weights, nodes = law.values(samples.centres(frame), deviation, samples.labels(frame))
     slope = psi[..., None] * nodes
-    share = grid.sample_weights[:, None] * weights
+    share = samples.weights[:, None] * weights
 
     def rate(centre: Floats, fitted: Floats, noise: Floats) -> Floats:
         scale = np.sqrt(spread + noise)

@@ -2,11 +2,13 @@
 
 The strength of a coordinate is the deviation that it causes in pre-activations over that of the
 bulk: the stronger it is, the more nodes it needs. Where a product of rules would have too many,
-weak coordinates are taken together by a rule of several, and strong ones get fewer nodes.
+weak coordinates are taken together by a rule of several, and strong ones get fewer nodes, or points
+scattered over all of them.
 """
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from math import log, prod
 
@@ -19,6 +21,7 @@ from onegrad.calculus.normal_rules import (
     normal_rule,
     panel_rule,
     product_rule,
+    scattered_rule,
     split_normal_rule,
     stroud_rule,
 )
@@ -31,6 +34,10 @@ GRADED, GRADED_REACH = 2.0, 1.5  # strength from which nodes are graded, and the
 GRADED_RATIO = 1.15
 COARSE = 0.6  # share of the nodes that a coordinate needs below which it is said
 SMALLEST_WEIGHT = 1e-7
+MORE = 2  # times the nodes there is room for, from which points are scattered in place of products
+LEAST_SCATTERED = 384
+
+Panels = tuple[tuple[float, ...], tuple[int, ...]]  # cuts, and nodes between them
 
 
 @dataclass(frozen=True)
@@ -66,19 +73,32 @@ class Coordinate:
         return self.count if self.cut is None else 2 * self.count
 
     def rule(self, count: int) -> Rule:
-        """Return the rule with so many nodes, on each side where there is a cut.
+        """Return the rule with so many nodes, on each side where there is a cut."""
+        return _rule(self.panels(count))
+
+    def panels(self, count: int) -> Panels:
+        """Return where the rule of so many nodes, on each side of a cut, is cut, and its nodes.
 
         A very strong coordinate bends features near its cut: part of the nodes lie there.
         """
         if self.cut is None:
-            return normal_rule(count)
+            return (), (count,)
         if self.strength < GRADED:
-            return split_normal_rule(count, self.cut)
+            return (self.cut,), (count, count)
         near = max(1, 2 * count // 5)
         # Of few sizes, so that rules are made once.
         reach = GRADED_REACH / GRADED_RATIO ** round(log(self.strength, GRADED_RATIO))
         cuts = (self.cut - reach, self.cut, self.cut + reach)
-        return panel_rule(cuts, (count - near, near, near, count - near))
+        return cuts, (count - near, near, near, count - near)
+
+
+def _rule(panels: Panels) -> Rule:
+    cuts, counts = panels
+    if not cuts:
+        return normal_rule(counts[0])
+    if len(cuts) == 1:
+        return split_normal_rule(counts[0], cuts[0])
+    return panel_rule(cuts, counts)
 
 
 @dataclass(frozen=True)
@@ -95,8 +115,8 @@ NOTHING = JointRule(np.zeros((1, 0)), np.ones(1))
 
 def joint_rule(coordinates: list[Coordinate], most: int) -> JointRule:
     """Return a rule for all coordinates with about `most` nodes at the most."""
-    if np.prod([float(c.total) for c in coordinates]) <= most:
-        return _pruned(*product_rule([c.rule(c.count) for c in coordinates]), coarse=False)
+    if prod(float(c.total) for c in coordinates) <= most:
+        return _product(tuple(c.panels(c.count) for c in coordinates))
     weak = [j for j, c in enumerate(coordinates) if c.cut is None and c.strength < MODERATE]
     strong = [j for j in range(len(coordinates)) if j not in weak]
     least = prod(coordinates[j].fewest_total for j in strong)
@@ -105,12 +125,39 @@ def joint_rule(coordinates: list[Coordinate], most: int) -> JointRule:
     if inner is None or len(inner.weights) >= apart:
         weak, strong, inner = [], list(range(len(coordinates))), NOTHING
     counts, coarse = _shrunk([coordinates[j] for j in strong], most // len(inner.weights))
+    if _size([coordinates[j] for j in strong], counts) * len(inner.weights) > MORE * most:
+        return _scattered(coordinates, most)
     outer = product_rule([coordinates[j].rule(n) for j, n in zip(strong, counts, strict=True)])
     nodes = np.zeros((len(outer[1]) * len(inner.weights), len(coordinates)))
     nodes[:, strong] = np.repeat(outer[0], len(inner.weights), axis=0)
     nodes[:, weak] = np.tile(inner.nodes, (len(outer[1]), 1))
     weights = np.outer(outer[1], inner.weights).ravel()
     return _pruned(nodes, weights, coarse=coarse or inner.coarse)
+
+
+@functools.lru_cache(maxsize=256)
+def _product(panels: tuple[Panels, ...]) -> JointRule:
+    """Return the product of rules, which many points of a curve share."""
+    rule = _pruned(*product_rule([_rule(own) for own in panels]), coarse=False)
+    rule.nodes.flags.writeable = rule.weights.flags.writeable = False
+    return rule
+
+
+def _size(coordinates: list[Coordinate], counts: list[int]) -> int:
+    """Return the nodes of a product of rules with so many nodes, on each side of a cut."""
+    return prod(n if c.cut is None else 2 * n for n, c in zip(counts, coordinates, strict=True))
+
+
+def _scattered(coordinates: list[Coordinate], most: int) -> JointRule:
+    """Return points scattered over all coordinates, but a rule for the one that the label reads."""
+    read = [j for j, c in enumerate(coordinates) if c.read]
+    others = [j for j, c in enumerate(coordinates) if not c.read]
+    own = product_rule([coordinates[j].rule(coordinates[j].fewest) for j in read])
+    places, shares = scattered_rule(len(others), max(most, LEAST_SCATTERED) // len(own[1]))
+    nodes = np.zeros((len(own[1]) * len(shares), len(coordinates)))
+    nodes[:, read] = np.repeat(own[0], len(shares), axis=0)
+    nodes[:, others] = np.tile(places, (len(own[1]), 1))
+    return _pruned(nodes, np.outer(own[1], shares).ravel(), coarse=True)
 
 
 def _pruned(nodes: Floats, weights: Floats, *, coarse: bool) -> JointRule:
