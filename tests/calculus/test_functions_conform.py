@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from onegrad import register_function
-from onegrad.calculus import functions
+from onegrad import InvalidInput, register_function
+from onegrad.calculus import formulas, functions
 from onegrad.calculus.expectations import hermite_coefficients, second_moment
 from onegrad.calculus.function import GRID
 
@@ -18,6 +18,8 @@ BUILT_IN = [name for name in functions.FUNCTIONS if functions.FUNCTIONS.mark(nam
 NAMES = [
     *BUILT_IN,
     "hermite:3",
+    "leaky_relu:0.3",
+    "leaky_relu:-0.5",
     "max(u, 0.1*u) + He2/2",
     OWN,
 ]
@@ -98,3 +100,24 @@ def test_a_fingerprint_tells_functions_apart(function):
     assert function.fingerprint() == functions.get(function.name).fingerprint()
     others = [functions.get(name) for name in NAMES if functions.get(name).name != function.name]
     assert function.fingerprint() not in {other.fingerprint() for other in others}
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("z" + "+z" * 100, "of up to 200 letters"),
+        ("abs(" * 21 + "z" + ")" * 21, "has brackets 21 deep, at most 20 are allowed"),
+        ("max(He30,max(He29,He28))", "kinks, at most 32 are allowed"),
+        ("abs(He30*He29*He28*He27-1)", "kinks, at most 32 are allowed"),
+    ],
+)
+def test_formulas_have_limits_that_are_said(text, reason):
+    with pytest.raises(InvalidInput, match=reason):
+        functions.get(text)
+    functions.get("abs(" * 20 + "z" + ")" * 20)  # negative control
+
+
+def test_a_formula_that_takes_too_long_is_refused(monkeypatch):
+    monkeypatch.setattr(formulas, "LONGEST_EVALUATION", 0.0)
+    with pytest.raises(InvalidInput, match="at 4801 points, at most 0 s is allowed"):
+        functions.get("tanh(z)/17.25")

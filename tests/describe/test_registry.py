@@ -1,6 +1,7 @@
 """Registries: names, marks, and how another process learns what was added here."""
 
 import pickle
+from functools import partial
 
 import pytest
 
@@ -29,6 +30,17 @@ def test_an_unknown_name_is_answered_with_the_nearest(shapes):
         shapes.get("cirle", field="shape")
     with pytest.raises(InvalidInput, match="choose one, or register your own"):
         shapes.get("hypercube", field="shape")
+
+
+def test_a_message_names_as_many_as_fit_in_a_line_and_counts_the_others(shapes):
+    for number in range(100):
+        shapes.add(f"polygon_{number}", number, mark="p")
+    with pytest.raises(InvalidInput, match=r"circle, square, .* and \d+ more; ") as refused:
+        shapes.get("hypercube", field="shape")
+    message = str(refused.value)
+    assert len(message) < 400
+    named = message.partition("one of ")[2].partition(" and ")[0].split(", ")
+    assert f"and {102 - len(named)} more" in message
 
 
 @pytest.mark.parametrize(("name", "message"), [("circle", "built in"), ("two words", "a word of")])
@@ -70,3 +82,6 @@ def test_the_mark_of_a_source_follows_its_text():
     assert mark_of_source(plain) == mark_of_source(plain)
     assert mark_of_source(plain) != mark_of_source(doubled)
     assert mark_of_source(dict) != mark_of_source(list)  # no text: by name
+    once, twice = (partial(doubled, z=z) for z in (1, 2))
+    assert mark_of_source(once) == mark_of_source(partial(doubled, z=1))
+    assert len({mark_of_source(f) for f in (once, twice, doubled, partial(plain, z=1))}) == 4

@@ -8,6 +8,7 @@ from scipy.special import erf, expit, log_expit, ndtr
 
 from onegrad.calculus import closed_forms
 from onegrad.calculus.function import Function
+from onegrad.calculus.leaky_relu import DEFAULT_SLOPE, leaky_relu
 from onegrad.describe.arrays import Floats
 
 LARGEST_DEGREE = 30  # of a Hermite polynomial as a function of its own
@@ -74,6 +75,7 @@ BUILT_IN: dict[str, Function] = {
             second_moment=closed_forms.relu_second_moment,
             pair=closed_forms.relu_pair,
         ),
+        leaky_relu(DEFAULT_SLOPE),
         Function("tanh", np.tanh, lambda u: _tanh_both(u)[1], both=_tanh_both),
         Function("sigmoid", expit, lambda u: _sigmoid_both(u)[1], both=_sigmoid_both),
         Function("erf", erf, _gaussian_slope, pair=closed_forms.erf_pair),

@@ -11,6 +11,7 @@ from onegrad.calculus.expectations import hermite_coefficients, second_moment
 from onegrad.calculus.function import Function
 from onegrad.calculus.polynomials import horner, power_basis
 from onegrad.describe.arrays import Floats
+from onegrad.describe.checks import positive_number, whole_number
 
 LARGEST_DEGREE = 20  # of any Hermite model: higher ones overflow where σ does not grow
 DEGREE_CAP = 4  # the published plots stop here; beta = 1 lies outside the theorem
@@ -39,8 +40,10 @@ class HermiteExpansion:
         return horner(self.powers, points)
 
 
-def expand(activation: Function, scale: float, *, degree: int) -> HermiteExpansion:
+def expand(activation: Function | str, scale: float, *, degree: int) -> HermiteExpansion:
     """Return the Hermite expansion of σ at deviation b = scale (Demir & Dogan, Theorem 2)."""
+    positive_number("scale", scale)
+    whole_number("degree", degree, least=0)
     zero, deviation = np.zeros(1), np.array([scale])
     coefficients = hermite_coefficients(activation, zero, deviation, order=degree)[:, 0]
     total = float(second_moment(activation, zero, deviation)[0])

@@ -16,6 +16,7 @@ import numpy as np
 from onegrad.calculus.built_in import BUILT_IN, STEP
 from onegrad.calculus.expectations import hermite_coefficients, second_moment
 from onegrad.calculus.function import Function
+from onegrad.calculus.leaky_relu import slope_of_leaky
 from onegrad.describe.arrays import Floats, Ints
 
 RATIO = 1.02  # of neighbouring deviations
@@ -63,6 +64,9 @@ def slope_of(function: Function) -> Function:
     """Return σ' as a function of its own."""
     if function == BUILT_IN["relu"]:
         return STEP
+    leaky = slope_of_leaky(function)
+    if leaky is not None:
+        return leaky
     return Function(f"{function.name}'", function.required_derivative(), kinks=function.kinks)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from onegrad.calculus.closed_forms import normal_density
 from onegrad.calculus.expectation_tables import tabulated_coefficients
 from onegrad.calculus.function import REACH, Function
+from onegrad.calculus.functions import function_of
 from onegrad.calculus.interpolation import interpolate
 from onegrad.calculus.polynomials import gauss_legendre, orthonormal_hermite
 from onegrad.describe.arrays import Floats
@@ -28,30 +29,33 @@ WIDE, WIDE_EDGES = 100.0, (-40.0, 0.0, 40.0)
 
 
 def hermite_coefficients(
-    activation: Function, means: Floats, deviations: Floats, *, order: int
+    activation: Function | str, means: Floats, deviations: Floats, *, order: int
 ) -> Floats:
     """Return â_l = E[σ(m + s z) H_l(z)]/√l! for l = 0 … order, shape (order + 1, *means.shape)."""
+    sigma = function_of(activation)
     m, s = _prepared(means, deviations)
-    if activation.coefficients is not None:
-        return activation.coefficients(m, s, order)
-    return _integrate(activation, m, s, order, squared=False)
+    if sigma.coefficients is not None:
+        return sigma.coefficients(m, s, order)
+    return _integrate(sigma, m, s, order, squared=False)
 
 
-def second_moment(activation: Function, means: Floats, deviations: Floats) -> Floats:
+def second_moment(activation: Function | str, means: Floats, deviations: Floats) -> Floats:
     """Return E[σ(m + s z)²], shape of `means`."""
+    sigma = function_of(activation)
     m, s = _prepared(means, deviations)
-    if activation.second_moment is not None:
-        return activation.second_moment(m, s)
-    return _integrate(activation, m, s, 0, squared=True)[0]
+    if sigma.second_moment is not None:
+        return sigma.second_moment(m, s)
+    return _integrate(sigma, m, s, 0, squared=True)[0]
 
 
-def decays(activation: Function, means: Floats, deviations: Floats) -> bool:
+def decays(activation: Function | str, means: Floats, deviations: Floats) -> bool:
     """Return whether E[σ(m + s z)²] is finite: its integrand must fall off in the tails."""
+    sigma = function_of(activation)
     m, s = _prepared(means, deviations)
 
     def tail(reach: float) -> float:
         with np.errstate(over="ignore"):
-            ends = np.stack([activation(m + s * reach), activation(m - s * reach)]).astype(float)
+            ends = np.stack([sigma(m + s * reach), sigma(m - s * reach)]).astype(float)
             return float(np.max(np.abs(ends))) * np.exp(-(reach**2) / 4)
 
     return bool(tail(REACH) <= 0.01 * tail(REACH / 2) + 1e-12)

@@ -3,13 +3,16 @@
 A formula may hold numbers, the variable (z or u), He0 … He30 (probabilists' Hermite polynomials of
 it), + − * / **, brackets, abs, max, min, and any known function. Nothing else is evaluated.
 Derivatives follow by the rules of calculus, kinks from where arguments of kinked functions cross
-them.
+them. Formulas come from files and command lines of others, so there are limits: `LONGEST_FORMULA`
+letters, brackets `DEEPEST` deep, `MOST_KINKS` kinks (every expectation is a sum over the pieces
+between them), and `LONGEST_EVALUATION` seconds for the values and slopes on a grid.
 """
 
 from __future__ import annotations
 
 import ast
 import re
+import time
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -24,6 +27,9 @@ from onegrad.describe.exceptions import InvalidInput
 
 VARIABLES = ("z", "u")
 LONGEST_FORMULA = 200
+DEEPEST = 20
+MOST_KINKS = 32
+LONGEST_EVALUATION = 1.0  # seconds; a formula of 200 letters takes a few hundredths
 LARGEST_POWER = 30
 TOUCHES_ZERO = 1e-6  # a denominator's minimum below this share of its neighbours is a zero
 HERMITE = re.compile(r"He([0-9]{1,2})")
@@ -50,10 +56,14 @@ def read_formula(text: str, known: Mapping[str, Function], *, field: str) -> Fun
         )
     reader = _Reader(known)
     try:
+        _require_shallow(text)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Python's notes on style: "1or z"
             tree = ast.parse(text.replace("^", "**"), mode="eval")
         term = reader.read(tree.body)
+        _require_fast(term)
+        if len(reader.kinks) > MOST_KINKS:
+            raise ValueError(f"has {len(reader.kinks)} kinks, at most {MOST_KINKS} are allowed")
     except (SyntaxError, RecursionError, ValueError) as error:
         reason = str(error) if type(error) is ValueError else "is not a formula"
         raise InvalidInput(
@@ -61,6 +71,31 @@ def read_formula(text: str, known: Mapping[str, Function], *, field: str) -> Fun
             "as 4*z + z**2 or He2/2"
         ) from None
     return Function(text, term.value, term.slope, kinks=tuple(sorted(reader.kinks)))
+
+
+def _require_shallow(text: str) -> None:
+    """Raise ValueError where brackets are nested deeper than DEEPEST."""
+    depth = deepest = 0
+    for letter in text:
+        depth += (letter == "(") - (letter == ")")
+        deepest = max(deepest, depth)
+    if deepest > DEEPEST:
+        raise ValueError(f"has brackets {deepest} deep, at most {DEEPEST} are allowed")
+
+
+def _require_fast(term: _Term) -> None:
+    """Raise ValueError where values and slopes on the grid take too long."""
+    start = time.perf_counter()
+    with np.errstate(all="ignore"):
+        for function in (term.value, term.slope):
+            if function is not None:
+                function(GRID)
+    taken = time.perf_counter() - start
+    if taken > LONGEST_EVALUATION:
+        raise ValueError(
+            f"takes {taken:.1f} s at {len(GRID)} points, at most {LONGEST_EVALUATION:g} s is "
+            "allowed"
+        )
 
 
 class _Reader:
@@ -225,6 +260,8 @@ def _crossings(inner: Map, level: float) -> set[float]:
     places = np.flatnonzero(np.sign(values[:-1]) * np.sign(values[1:]) < 0)
     if not len(places):
         return set()
+    if len(places) > MOST_KINKS:
+        raise ValueError(f"has {len(places)} kinks, at most {MOST_KINKS} are allowed")
     from scipy.optimize import brentq  # late: it takes a quarter of a second to import
 
     return {

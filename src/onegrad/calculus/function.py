@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from onegrad.describe.arrays import Floats
+from onegrad.describe.arrays import Floats, holds_masked
 from onegrad.describe.checks import real_numbers, shown
 from onegrad.describe.digests import digest_of_bytes
 from onegrad.describe.exceptions import InvalidInput
@@ -77,7 +77,10 @@ class Typed:
 
     def __call__(self, points: Floats) -> Floats:
         """Return the values."""
-        values = np.asarray(self.function(np.array(points)))
+        returned = self.function(np.array(points))
+        if holds_masked(returned):
+            raise TypeError("its values are masked")
+        values = np.asarray(returned)
         if np.iscomplexobj(values):
             raise TypeError("its values are complex")
         return values.astype(points.dtype, copy=False)
@@ -120,9 +123,10 @@ def _require_finite_values(name: str, function: Map, field: str) -> None:
     try:
         with np.errstate(all="ignore"):
             values = np.asarray(function(GRID), dtype=float)
-    except (TypeError, ValueError, ArithmeticError) as error:
+    except Exception as error:  # whatever somebody's function raises
         raise InvalidInput(
-            f"{field}={shown(name)}: must map arrays to arrays ({error}); use numpy functions"
+            f"{field}={shown(name)}: must map arrays to arrays ({shown(str(error))}); use numpy "
+            "functions"
         ) from None
     if values.shape != GRID.shape:
         raise InvalidInput(

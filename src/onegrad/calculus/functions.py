@@ -22,6 +22,8 @@ from onegrad.calculus.function import (
     checked_kinks,
     with_finite_values,
 )
+from onegrad.calculus.leaky_relu import NAME as LEAKY
+from onegrad.calculus.leaky_relu import leaky_relu, read_slope
 from onegrad.describe.checks import shown
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.registry import Registry
@@ -33,6 +35,8 @@ _WORD = re.compile(r"[^\W\d]\w*")
 
 def get(text: str, *, field: str = "activation") -> Function:
     """Return the function of a name or formula; `field` is what an error message calls it."""
+    if not isinstance(text, str):
+        raise InvalidInput(f"{field}={shown(text)}: must be a name or a formula; choose relu")
     text = text.strip()
     key = ALIASES.get(text.lower(), text.lower())
     if key in BUILT_IN:
@@ -42,19 +46,33 @@ def get(text: str, *, field: str = "activation") -> Function:
     family, _, degree = key.partition(":")
     if family == "hermite" and degree.isdigit() and int(degree) <= LARGEST_DEGREE:
         return hermite_function(int(degree))
-    if family == "hermite" or (_WORD.fullmatch(text) and not _is_variable(text)):
-        polynomials = f"hermite:DEGREE (up to {LARGEST_DEGREE})"
-        raise FUNCTIONS.unknown(text, field=field, known=[*FUNCTIONS, polynomials])
+    slope = read_slope(degree) if family == LEAKY else None
+    if slope is not None:
+        return leaky_relu(slope)
+    if family in ("hermite", LEAKY) or (_WORD.fullmatch(text) and not _is_variable(text)):
+        families = [f"hermite:DEGREE (up to {LARGEST_DEGREE})", f"{LEAKY}:SLOPE"]
+        known = [*BUILT_IN, *families, *FUNCTIONS.added()]
+        raise FUNCTIONS.unknown(text, field=field, known=known)
     # What a registered function computes can change: such formulas are read anew.
     read = _read if _uses_registered(text) else _remembered
     return read(text, field)
 
 
 def get_activation(text: str) -> Function:
-    """Return a function that has a derivative."""
-    function = get(text, field="activation")
-    function.required_derivative()
-    return function
+    """Return the function of a name or formula; it must have a derivative."""
+    return activation_of(text)
+
+
+def function_of(function: Function | str, *, field: str = "activation") -> Function:
+    """Return the function itself, or that of a name or formula."""
+    return function if isinstance(function, Function) else get(function, field=field)
+
+
+def activation_of(activation: Function | str) -> Function:
+    """Return the activation itself, or that of a name or formula; it must have a derivative."""
+    sigma = function_of(activation)
+    sigma.required_derivative()
+    return sigma
 
 
 def register_function(
@@ -70,7 +88,9 @@ def register_function(
         if not callable(given) and not (label == "derivative" and given is None):
             raise InvalidInput(f"{label}={shown(given)}: must be a callable; pass one")
     if not isinstance(name, str) or not name.isidentifier() or _is_variable(name):
-        raise InvalidInput(f"name={name!r}: must be a word of letters, digits and _; rename it")
+        raise InvalidInput(
+            f"name={shown(name)}: must be a word of letters, digits and _; rename it"
+        )
     if name.lower() in {*BUILT_IN, *ALIASES} or name in RESERVED:
         raise InvalidInput(f"name={name!r}: is built in; choose another name")
     slope = None if derivative is None else Typed(derivative)

@@ -23,7 +23,7 @@ from onegrad.calculus.convex_losses import (
 )
 from onegrad.calculus.proximal import solve_prox
 from onegrad.describe.arrays import Floats
-from onegrad.describe.checks import shown
+from onegrad.describe.checks import shown, text
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.families import Families, NamedFamily, spelled_number
 from onegrad.describe.registry import mark_of_source
@@ -222,9 +222,12 @@ def register_loss(name: str, make: type, *, argument: str | None = None) -> None
     `NamedLoss` says what else it may have. The class is made without arguments, or, where
     `argument` is the word for what may follow a colon as in huber:DELTA, with that text.
     """
+    if argument is not None:
+        text("argument", argument)
     if not isinstance(make, type):
         raise InvalidInput(f"make={shown(make)}: must be a class; pass one")
-    missing = [method for method in ("value", "derivative") if not hasattr(make, method)]
+    needed = ("value", "derivative")
+    missing = [method for method in needed if not callable(getattr(make, method, None))]
     if missing:
         raise InvalidInput(f"make={shown(make)}: must have {', '.join(missing)}; add it")
     LOSSES.add(name, NamedFamily(make, argument), mark=mark_of_source(make))

@@ -11,13 +11,15 @@ from itertools import product
 
 import numpy as np
 from scipy.linalg import eigh_tridiagonal
-from scipy.special import ndtr, roots_genlaguerre
+from scipy.special import ndtr, ndtri, roots_genlaguerre
+from scipy.stats import qmc
 
 from onegrad.calculus.polynomials import gauss_hermite, gauss_legendre
 from onegrad.describe.arrays import Floats
 
 Rule = tuple[Floats, Floats]
 
+SOBOL_SEED = 7
 END = 12.0  # beyond it the normal density is below 1e-31
 
 
@@ -113,6 +115,21 @@ def cross_rule(coordinates: int) -> Rule:
     d = coordinates
     nodes = np.sqrt(d) * np.concatenate([np.eye(d), -np.eye(d)])
     return nodes, np.full(2 * d, 0.5 / d)
+
+
+@functools.lru_cache(maxsize=64)
+def scattered_rule(coordinates: int, count: int) -> Rule:
+    """Return about `count` points of equal weight for N(0, I_d), for functions with kinks.
+
+    Half of them are quantiles of Sobol's points, the others their negatives: odd powers vanish, and
+    a linear map makes the second ones exact.
+    """
+    half = max(coordinates + 1, count // 2)
+    uniform = qmc.Sobol(coordinates, seed=SOBOL_SEED).random(1 << (half - 1).bit_length())[:half]
+    points = ndtri(np.clip(uniform, 1e-9, 1 - 1e-9))
+    lower = np.linalg.cholesky(points.T @ points / half)
+    points = np.linalg.solve(lower, points.T).T
+    return np.concatenate([points, -points]), np.full(2 * half, 0.5 / half)
 
 
 @functools.cache

@@ -22,7 +22,7 @@ from onegrad.calculus.update_directions import (
     Whitened,
 )
 from onegrad.describe.arrays import Floats
-from onegrad.describe.checks import shown
+from onegrad.describe.checks import is_called_with, shown, text
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.families import Families, NamedFamily, spelled_number
 from onegrad.describe.registry import mark_of_source
@@ -149,12 +149,19 @@ def register_rule(name: str, make: Callable[..., Any], *, argument: str | None =
     A class is made without arguments, or, where `argument` is the word for what may follow a colon
     as in whitened:DAMPING, with that text.
     """
+    if argument is not None:
+        text("argument", argument)
     if not callable(make):
         raise InvalidInput(f"make={shown(make)}: must be a function or a class; pass one")
     if not isinstance(make, type):
         if argument is not None:
             raise InvalidInput(
-                f"argument={argument!r}: a function has none; register a class, or leave it out"
+                f"argument={shown(argument)}: a function has none; register a class, or leave it "
+                "out"
+            )
+        if not is_called_with(make, "gradient", "inputs"):
+            raise InvalidInput(
+                f"make={shown(make)}: must be called as make(gradient, inputs); correct it"
             )
         family = NamedFamily(_FromFunction(make))
     else:

@@ -115,7 +115,7 @@ def matrix_spectrum(matrix: Floats) -> MatrixSpectrum:
     return MatrixSpectrum(spectrum(size * values), size * float(np.linalg.norm(scaled)), direction)
 
 
-def predicted_spikes(exponent: float, activation: Function) -> tuple[int, ...] | None:
+def predicted_spikes(exponent: float, activation: Function | str) -> tuple[int, ...] | None:
     """Return the degrees j whose spike is predicted when ‖ηG‖ ≍ d^a (Moniri et al., ICML 2024).
 
     For (l − 1)/(2l) < a < l/(2l + 2) they are j ≤ l with E[σ(z)H_j(z)] ≠ 0; none at a ≤ 0. From
@@ -131,7 +131,7 @@ def predicted_spikes(exponent: float, activation: Function) -> tuple[int, ...] |
 
 
 def second_step_outliers(
-    first: float, second: float, activation: Function
+    first: float, second: float, activation: Function | str
 ) -> tuple[int, ...] | None:
     """Return the degrees j whose outlier a second step of norm n^a₂ adds to the weights.
 

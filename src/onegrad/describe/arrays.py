@@ -1,4 +1,4 @@
-"""Arrays as parts of a frozen description: read-only, compared and hashed by their digest."""
+"""Arrays that users give: checked at the door, or read-only parts of a frozen description."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
+from onegrad.describe.checks import shown
 from onegrad.describe.digests import digest_of_array
+from onegrad.describe.exceptions import InvalidInput
 
 Floats = NDArray[np.floating]
 Ints = NDArray[np.integer]
@@ -23,6 +25,80 @@ class Normals(Protocol):
         """Return independent standard normals, not to be written to."""
 
 
+def plain_array(value: object) -> NDArray[Any]:
+    """Return whole or real numbers as a plain array; whatever else loses something is refused.
+
+    So are masked entries, complex numbers, truth values, texts and rows of unequal lengths.
+    """
+    if holds_masked(value):
+        raise ValueError("must not have masked entries; fill or drop them")
+    try:
+        given = np.asarray(value)
+    except (TypeError, ValueError, RuntimeError):  # unequal lengths, or its own __array__ refuses
+        given = np.empty(0, dtype=object)
+    if given.dtype.kind not in "iuf":
+        raise ValueError("must be an array of real numbers; correct it")
+    return given
+
+
+def holds_masked(value: object) -> bool:
+    """Return whether a masked array, or one in nested lists, hides an entry."""
+    if isinstance(value, np.ma.MaskedArray):
+        return bool(np.ma.getmaskarray(value).any())
+    return isinstance(value, list | tuple) and any(holds_masked(part) for part in value)
+
+
+def real_array(name: str, value: object, *, axes: tuple[str, ...]) -> Floats:
+    """Return finite real numbers in rows, float32 where that was given, else float64.
+
+    `axes` are words for the dimensions, as ("samples", "features"): there must be as many, none of
+    them empty. What is right already is returned itself, and is not to be written to.
+    """
+    try:
+        given = plain_array(value)
+    except ValueError as error:
+        raise InvalidInput(f"{name}={_described(value)}: {error}") from None
+    if given.ndim != len(axes) or 0 in given.shape:
+        form = f"{' × '.join(axes)}, none of them 0" if len(axes) > 1 else f"a list of {axes[0]}"
+        said = _described(given) if given.ndim else shown(value)
+        raise InvalidInput(f"{name}={said}: must be {form}; correct it")
+    single = given.dtype == np.float32
+    with np.errstate(over="ignore"):  # of longer floats: what overflows is not finite
+        array: Floats = np.ascontiguousarray(given, dtype=np.float32 if single else np.float64)
+    wrong = np.argwhere(~np.isfinite(array))
+    if len(wrong):
+        place = ", ".join(str(index) for index in wrong[0])
+        raise InvalidInput(
+            f"{name}[{place}]={array[tuple(wrong[0])]}: must be finite; replace or remove it"
+        )
+    return array
+
+
+def matching_rows(name: str, array: Floats, other: str, rows: int) -> None:
+    """Raise InvalidInput unless the array has as many rows as another has."""
+    if len(array) != rows:
+        raise InvalidInput(
+            f"{name}={_described(array)}: must have one entry per row of {other}, there are "
+            f"{rows}; correct one of them"
+        )
+
+
+def columns_of(name: str, array: Floats, columns: int, *, said: str) -> None:
+    """Raise InvalidInput unless a matrix has this many columns; `said` is what they are."""
+    if array.shape[1] != columns:
+        raise InvalidInput(
+            f"{name}={_described(array)}: must have {columns} columns, {said}; correct it"
+        )
+
+
+def _described(value: object) -> str:
+    """Return what an array is in a message, or the value itself in short."""
+    if isinstance(value, np.ndarray):
+        sizes = " × ".join(str(size) for size in value.shape)
+        return f"{type(value).__name__} of {sizes} {value.dtype}"
+    return shown(value)
+
+
 class Array:
     """A read-only float64 array; equal arrays have equal digests."""
 
@@ -32,13 +108,8 @@ class Array:
     digest: str
 
     def __init__(self, values: object) -> None:
-        try:
-            given = np.asarray(values)
-        except ValueError:  # lists of unequal lengths
-            given = np.empty(0, dtype=object)
-        if given.dtype.kind not in "iuf":
-            raise ValueError("must be an array of numbers; correct it")
-        array = np.array(given, dtype=np.float64, order="C")
+        with np.errstate(over="ignore"):  # of longer floats: what overflows is not finite
+            array = np.array(plain_array(values), dtype=np.float64, order="C")
         if not np.all(np.isfinite(array)):
             raise ValueError("must hold finite numbers only, it has NaN or infinity; replace them")
         array.setflags(write=False)

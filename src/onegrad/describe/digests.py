@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +32,26 @@ def digest_of_array(array: NDArray[np.float64]) -> str:
 
 def checksum(value: Any) -> str:
     """Return a short digest that tells a torn or altered record from a whole one."""
-    return hashlib.blake2b(canonical(value).encode(), digest_size=8).hexdigest()
+    return checksum_of_text(canonical(value))
+
+
+def checksum_of_text(text: str) -> str:
+    """Return the short digest of a text to the letter; what UTF-8 cannot say counts too."""
+    return checksum_of_bytes(text.encode(errors="surrogatepass"))
+
+
+def checksum_of_bytes(data: bytes) -> str:
+    """Return the short digest of bytes."""
+    return checksum_of_stream(io.BytesIO(data), len(data))
+
+
+def checksum_of_stream(file: BinaryIO, length: int) -> str:
+    """Return the short digest of the next `length` bytes of an open file, read in pieces."""
+    hasher = hashlib.blake2b(digest_size=8)
+    while length > 0 and (piece := file.read(min(length, 2**20))):
+        hasher.update(piece)
+        length -= len(piece)
+    return hasher.hexdigest()
 
 
 def canonical(value: Any) -> str:

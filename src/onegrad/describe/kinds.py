@@ -10,6 +10,8 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
+from onegrad.describe.checks import shown
+from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.registry import Registry, mark_of_source
 from onegrad.describe.value import Value
 
@@ -35,7 +37,17 @@ class Kinds(Generic[V]):
 
     def register(self, description: type[V]) -> type[V]:
         """Return a class after registering it under the default of its field `kind`."""
+        base = self.base.__name__
+        if not isinstance(description, type) or not issubclass(description, self.base):
+            raise InvalidInput(
+                f"description={shown(description)}: must be a subclass of {base}; derive one"
+            )
         name = description.model_fields["kind"].default
+        if not isinstance(name, str):
+            raise InvalidInput(
+                f"description={shown(description)}: its field kind must have a name as default; "
+                'write kind: Literal["name"] = "name"'
+            )
         self.registry.add(name, description, mark=mark_of_source(description))
         return description
 

@@ -48,6 +48,8 @@ def _of_ours(problem: ErrorDetails, path: str) -> str:
         if path and message.startswith(f"{problem['loc'][-1]!s}="):
             path = path.rpartition(".")[0]
         return f"{path}.{message}" if path else message
+    if "; " not in message:  # of numpy or pandas, which do not say what to do
+        message = f"cannot be read ({shown(message)}); correct it"
     return f"{path}={shown(problem['input'])}: {message}" if path else message
 
 

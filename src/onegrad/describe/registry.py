@@ -7,14 +7,19 @@ worker processes as a snapshot and adopted there.
 from __future__ import annotations
 
 import difflib
+import functools
 import importlib
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from onegrad.describe.checks import shown
 from onegrad.describe.digests import digest_of_bytes
 from onegrad.describe.exceptions import InvalidInput
+
+LONGEST_NAME = 100
+LONGEST_LIST = 240  # letters of the names in a message; all of onegrad's own fit
 
 T = TypeVar("T")
 
@@ -58,25 +63,32 @@ class Registry(Generic[T]):
 
     def get(self, name: str, *, field: str) -> T:
         """Return what the name stands for; `field` is what an error message calls it."""
-        if name not in self.entries:
+        if not isinstance(name, str) or name not in self.entries:
             raise self.unknown(name, field=field)
         return self.entries[name].registered
 
     def unknown(self, name: str, *, field: str, known: list[str] | None = None) -> InvalidInput:
         """Return the error that says which names there are, with the nearest one."""
         names = list(self.entries) if known is None else known
-        near = difflib.get_close_matches(name, names, n=1)
+        near = difflib.get_close_matches(str(name), names, n=1)
         hint = f"did you mean {near[0]!r}?" if near else "choose one, or register your own"
-        return InvalidInput(f"{field}={name!r}: must be one of {', '.join(names)}; {hint}")
+        return InvalidInput(f"{field}={shown(name)}: must be one of {listed(names)}; {hint}")
 
     def add(self, name: str, registered: T, *, mark: str) -> T:
         """Return what was given after registering it under a name that nothing of onegrad has."""
-        if not isinstance(name, str) or not name.isidentifier():
-            raise InvalidInput(f"name={name!r}: must be a word of letters, digits and _; rename it")
-        if name in self.entries and self.entries[name].mark is None:
-            raise InvalidInput(f"name={name!r}: is built in; choose another name")
+        self.require_free(name)
         self.entries[name] = Entry(name, registered, mark)
         return registered
+
+    def require_free(self, name: object) -> None:
+        """Raise InvalidInput unless users can register something under the name."""
+        if not isinstance(name, str) or not name.isidentifier() or len(name) > LONGEST_NAME:
+            raise InvalidInput(
+                f"name={shown(name)}: must be a word of at most {LONGEST_NAME} letters, digits "
+                "and _; rename it"
+            )
+        if name in self.entries and self.entries[name].mark is None:
+            raise InvalidInput(f"name={name!r}: is built in; choose another name")
 
     def put(self, name: str, registered: T) -> T:
         """Return what was given after registering it as onegrad's own."""
@@ -91,6 +103,22 @@ class Registry(Generic[T]):
         """Return what a user's entry is known by; None for what comes with onegrad."""
         entry = self.entries.get(name)
         return None if entry is None else entry.mark
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names for a message of one line: as many as fit, and how many more there are."""
+    said, length = [], 0
+    for name in names:
+        length += len(name) + len(", ")
+        if length > LONGEST_LIST:
+            return f"{', '.join(said)} and {len(names) - len(said)} more"
+        said.append(name)
+    return ", ".join(said)
+
+
+def registered_names(title: str) -> list[str]:
+    """Return the names in the registry of this title, onegrad's own and users'."""
+    return list(_REGISTRIES[title])
 
 
 def snapshot() -> Snapshot:
@@ -118,5 +146,10 @@ def mark_of_source(definition: type | Callable[..., Any]) -> str:
     try:
         text = inspect.getsource(definition)
     except (OSError, TypeError):
+        if isinstance(definition, functools.partial):
+            given = repr((definition.args, sorted(definition.keywords.items())))
+            return digest_of_bytes(mark_of_source(definition.func).encode(), given.encode())
+        if not hasattr(definition, "__qualname__"):  # an object that can be called
+            return mark_of_source(type(definition))
         text = f"{definition.__module__}.{definition.__qualname__}"
     return digest_of_bytes(text.encode())

@@ -78,10 +78,11 @@ def holds_list(field: FieldInfo, entry: type) -> bool:
 
 def bounds(model: type[BaseModel], name: str) -> Bounds:
     """Return (lowest, highest, whether the lowest is left out, whether numbers are whole)."""
-    return _bounds(model.model_fields[name])
+    return bounds_of(model.model_fields[name])
 
 
-def _bounds(field: FieldInfo) -> Bounds:
+def bounds_of(field: FieldInfo) -> Bounds:
+    """Return (lowest, highest, whether the lowest is left out, whether numbers are whole)."""
     low = high = None
     open_low = False
     for rule in _rules(field):
@@ -173,7 +174,7 @@ def field_table(model: type[BaseModel]) -> str:
 def _held(field: FieldInfo) -> str:
     """Return what a field may hold, in words: numbers with their bounds, words, lists."""
     words = [f"`{word}`" for t in plain_types(field) for word in get_args(t) if _is_literal(t)]
-    low, high, open_low, whole = _bounds(field)
+    low, high, open_low, whole = bounds_of(field)
     types = plain_types(field)
     if whole or float in types:
         kind = "whole number" if whole else "number"

@@ -13,6 +13,7 @@ import numpy as np
 import tomli_w
 
 from onegrad.describe.arrays import Array
+from onegrad.describe.bounded_files import check_claims, read_description
 from onegrad.describe.checks import shown
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.files import replace_file
@@ -23,11 +24,9 @@ PRINTED_NUMBERS = 10_000
 
 def read_fields(path: Path) -> dict[str, Any]:
     """Return the file's fields, arrays loaded and their digests compared."""
+    content = read_description(path)
     try:
-        fields = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        reason = error.strerror or "cannot be read"
-        raise InvalidInput(f"file={str(path)!r}: {reason}; check the path") from None
+        fields = tomllib.loads(content.decode("utf-8"))
     except (ValueError, RecursionError) as error:  # TOML and Unicode errors are ValueErrors
         reason = shown(str(error)).strip("'\"")
         raise InvalidInput(
@@ -125,8 +124,11 @@ def _beside(fields: Any, folder: Path) -> Any:
 def _load_array(reference: dict[str, str], folder: Path) -> Array:
     path = folder / str(reference["npz"])
     try:
+        check_claims(path, (str(reference["key"]),))
         with np.load(path, allow_pickle=False) as stored:
             array = Array(stored[reference["key"]])
+    except InvalidInput:
+        raise
     except (OSError, KeyError, ValueError, TypeError, EOFError, BadZipFile, zlib.error):
         raise InvalidInput(
             f"npz={str(path)!r}: has no readable array {reference['key']!r}; restore the file"

@@ -10,12 +10,17 @@ from typing import Any, ClassVar, Self
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from onegrad.describe.arrays import Array
+from onegrad.describe.checks import path_of, shown
 from onegrad.describe.digests import digest
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.messages import one_line
 from onegrad.describe.paths import Branch, by_path, dotted
 from onegrad.describe.schema import readable_signature
 from onegrad.describe.toml import read_fields, write_fields
+from onegrad.describe.value_text import constructor_text, fields_table
+
+# What pydantic gives every description and nobody looks for after a dot.
+_FOREIGN = frozenset(dir(BaseModel)) - frozenset(dir(object))
 
 
 class Value(BaseModel):
@@ -26,7 +31,13 @@ class Value(BaseModel):
     # Fields that exclude others: whoever sets one of them drops the others first.
     rivals: ClassVar[dict[str, tuple[str, ...]]] = {}
 
-    def __init__(self, **fields: Any) -> None:
+    def __init__(self, *unnamed: Any, **fields: Any) -> None:
+        if unnamed:
+            raise InvalidInput(
+                f"{type(self).__name__}({shown(unnamed[0])}): fields must be given by name; write "
+                "field=value"
+            )
+        _require_words(fields, "")
         try:
             super().__init__(**fields)
         except ValidationError as error:
@@ -36,6 +47,17 @@ class Value(BaseModel):
     def __pydantic_init_subclass__(cls, **_: Any) -> None:
         cls.__signature__ = readable_signature(cls)
 
+    def __repr__(self) -> str:
+        return constructor_text(self)
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        return fields_table(self).to_html()
+
+    def __dir__(self) -> list[str]:
+        return [n for n in super().__dir__() if n not in _FOREIGN and not n.startswith("_")]
+
     def replace(self, changes: Mapping[str, Any] | None = None, /, **fields: Any) -> Self:
         """Return a checked copy; `network__activation=…` reaches into a nested value.
 
@@ -43,7 +65,13 @@ class Value(BaseModel):
         `{"data.components.0.weight": …}` with dots. A field that excludes others replaces them:
         `network__width` drops the width ratio.
         """
-        paths = {**(changes or {}), **{dotted(name): value for name, value in fields.items()}}
+        given = {} if changes is None else changes
+        if not isinstance(given, Mapping):
+            raise InvalidInput(
+                f"changes={shown(given)}: must be a table of values by path; write it with names"
+            )
+        _require_words(given, "")
+        paths = {**given, **{dotted(name): value for name, value in fields.items()}}
         return type(self)(**_changed(self, by_path(paths), ""))
 
 
@@ -67,11 +95,22 @@ class Document(Value):
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Return the description in a TOML file; arrays come from the `.npz` beside it."""
-        return cls(**read_fields(Path(path)))
+        return cls(**read_fields(path_of("file", path)))
 
     def save(self, path: str | Path) -> None:
         """Write the description to a TOML file, large arrays to an `.npz` of the same name."""
-        write_fields(self.model_dump(), Path(path))
+        write_fields(self.model_dump(), path_of("file", path))
+
+
+def _require_words(fields: Mapping[Any, Any], path: str) -> None:
+    """Raise InvalidInput where a field, or one in a nested table, is named by no text."""
+    for name, value in fields.items():
+        if not isinstance(name, str):
+            raise InvalidInput(f"{path}{shown(name)}: names of fields must be texts; correct it")
+        parts = value if isinstance(value, list | tuple) else [value]
+        for part in parts:
+            if isinstance(part, Mapping):
+                _require_words(part, f"{path}{name}.")
 
 
 def plain_fields(value: Any) -> Any:

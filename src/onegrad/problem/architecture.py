@@ -7,10 +7,10 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from onegrad.calculus import functions
-from onegrad.describe.fields import Count, Flag, Positive
+from onegrad.describe.fields import Count, Flag, Positive, Text, control
 from onegrad.describe.value import Value
 
-ActivationName = Annotated[str, AfterValidator(lambda name: functions.get_activation(name).name)]
+ActivationName = Annotated[Text, AfterValidator(lambda name: functions.get_activation(name).name)]
 
 
 class Network(Value):
@@ -25,15 +25,55 @@ class Network(Value):
         "width_ratio": ("width",),
     }
 
-    width: Count | None = Field(default=None, description="Neurons k, in place of the ratio.")
-    width_ratio: Positive | None = Field(default=None, description="Neurons per sample, k/m; 1.")
+    width: Count | None = Field(
+        default=None,
+        description="Neurons k, in place of the ratio.",
+        json_schema_extra=control(
+            label="Neurons",
+            symbol="k",
+            sentence="How many neurons the network has.",
+            low=50,
+            high=10_000,
+        ),
+    )
+    width_ratio: Positive | None = Field(
+        default=None,
+        description="Neurons per sample, k/m; 1.",
+        json_schema_extra=control(
+            label="Neurons per sample",
+            symbol="k/m",
+            sentence="How wide the network is, over the samples of its readout.",
+            low=0.1,
+            high=5,
+            scale="log",
+            main=True,
+        ),
+    )
     activation: ActivationName = Field(
-        default="relu", description="Activation σ: a name or a formula such as max(u, 0.1*u)."
+        default="relu",
+        description="Activation σ: a name or a formula such as max(u, 0.1*u).",
+        json_schema_extra=control(
+            label="Activation",
+            symbol="σ",
+            sentence="The function of a neuron: a name, or a formula such as max(u, 0.1*u).",
+            names="functions",
+            main=True,
+        ),
     )
     second_layer: Literal["gaussian", "sign", "constant"] = Field(
-        default="gaussian", description="w_i: N(0, 1/k), ±1/√k, or 1/√k."
+        default="gaussian",
+        description="w_i: N(0, 1/k), ±1/√k, or 1/√k.",
+        json_schema_extra=control(
+            label="Second layer", symbol="w", sentence="How the second layer starts."
+        ),
     )
-    normalise_rows: Flag = Field(default=False, description="Rows of the initial F have norm 1.")
+    normalise_rows: Flag = Field(
+        default=False,
+        description="Rows of the initial F have norm 1.",
+        json_schema_extra=control(
+            label="Rows of length 1", sentence="Every neuron starts with weights of length 1."
+        ),
+    )
 
     @model_validator(mode="before")
     @classmethod

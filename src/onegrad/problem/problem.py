@@ -17,9 +17,9 @@ from onegrad.data.rows.empirical import EmpiricalData as _EmpiricalData  # noqa:
 from onegrad.data.sign_teacher import SignIndex as _SignIndex  # noqa: F401 (registers)
 from onegrad.data.source import SOURCES, Source
 from onegrad.data.teacher import TEACHERS, TeacherDescription
-from onegrad.describe.checks import shown
+from onegrad.describe.checks import LARGEST_COUNT, shown
 from onegrad.describe.exceptions import InvalidInput
-from onegrad.describe.fields import Count
+from onegrad.describe.fields import Count, control
 from onegrad.describe.value import Document
 from onegrad.problem.architecture import Network
 from onegrad.problem.moved_fields import refuse_moved
@@ -48,9 +48,22 @@ class Problem(Document):
     isotropic inputs and η = 2k.
     """
 
-    dimension: Count = Field(default=1000, description="Input dimension n.")
-    test_samples: Count | None = Field(
-        default=None, description="Test points when sampled; five per sample of the readout."
+    dimension: Count = Field(
+        default=1000,
+        description="Input dimension n.",
+        json_schema_extra=control(
+            label="Dimension",
+            symbol="n",
+            sentence="How many numbers an input has.",
+            low=100,
+            high=10_000,
+            main=True,
+        ),
+    )
+    test_samples: Count | Literal["rest"] | None = Field(
+        default=None,
+        description="Test points when sampled; five per sample of the readout; rest: of the rows.",
+        json_schema_extra=control(label="Test points", low=100, high=100_000),
     )
     redraw: Literal["all", "network"] = Field(
         default="all", description="Drawn anew per trial: all, or the network alone."
@@ -65,10 +78,14 @@ class Problem(Document):
     )
     scaling: Scaling = Field(default=Scaling(), description="How step size and data spread scale.")
     data: Annotated[Source, SOURCES] = Field(
-        default=MixtureSource(), description="The data source."
+        default=MixtureSource(),
+        description="The data source.",
+        json_schema_extra=control(label="Data"),
     )
     teacher: Annotated[TeacherDescription, TEACHERS] = Field(
-        default=SingleIndex(), description="How labels follow from inputs."
+        default=SingleIndex(),
+        description="How labels follow from inputs.",
+        json_schema_extra=control(label="Labels", sentence="How the label of an input is made."),
     )
     network: Network = Field(default=Network(), description="The two-layer network.")
     training: Training = Field(default=Training(), description="The steps of the first layer.")
@@ -107,16 +124,28 @@ class Problem(Document):
                 'use test="sampled"'
             )
         self._check_sizes()
+        self._check_width()
         self._check_step_size()
         self.teacher.check(self.data, self.dimension)
         self._check_outputs()
         self._check_loss()
+        return self
+
+    def _check_width(self) -> None:
+        """Raise ValueError where the width ratio gives no neuron, or more than can be counted."""
+        ratio = self.network.width_ratio
+        if self.network.width is not None or ratio is None:
+            return
+        if ratio * self.samples > LARGEST_COUNT:
+            raise ValueError(
+                f"network.width_ratio={ratio:g}: gives more than {LARGEST_COUNT:.0e} neurons with "
+                f"{self.samples} samples; lower it"
+            )
         if self.width < 1:
             raise ValueError(
-                f"network.width_ratio={self.network.width_ratio}: gives no neuron with "
-                f"{self.samples} samples; raise it"
+                f"network.width_ratio={ratio}: gives no neuron with {self.samples} samples; raise "
+                "it"
             )
-        return self
 
     def _check_sizes(self) -> None:
         """Raise ValueError where a step's batch is too large, or the data have too few rows."""
@@ -222,7 +251,10 @@ class Problem(Document):
 
     @property
     def samples_in_test(self) -> int:
-        """Test points when sampled: five per training sample unless said."""
+        """Test points when sampled: five per training sample unless said; or what rows remain."""
+        if self.test_samples == "rest":
+            fresh = (self.samples,) if self.readout.batch == "fresh" else ()
+            return self.data.remaining((*self.batch_sizes, *fresh))
         return TEST_FACTOR * self.samples if self.test_samples is None else self.test_samples
 
     @property

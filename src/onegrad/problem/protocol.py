@@ -10,15 +10,15 @@ from pydantic import AfterValidator, Field, PlainValidator, Strict, model_valida
 
 from onegrad.calculus.losses import loss_name
 from onegrad.calculus.rules import rule_name
-from onegrad.describe.checks import real_numbers
-from onegrad.describe.fields import NUMPY, Count, Positive
+from onegrad.describe.checks import is_list, real_numbers
+from onegrad.describe.fields import NUMPY, Count, Positive, Text, control
 from onegrad.describe.value import Value
 
 LARGEST_BATCH = 10**9
 DEFAULT_RIDGE, DEFAULT_SAMPLES = 1e-4, 1000
 
-RuleName = Annotated[str, AfterValidator(rule_name)]
-LossName = Annotated[str, AfterValidator(lambda text: loss_name(text, field="loss"))]
+RuleName = Annotated[Text, AfterValidator(rule_name)]
+LossName = Annotated[Text, AfterValidator(lambda text: loss_name(text, field="loss"))]
 Momentum = Annotated[float, Strict(), Field(ge=0, lt=1, allow_inf_nan=False), NUMPY]
 
 
@@ -36,25 +36,64 @@ class Training(Value):
         "samples_exponent": ("samples",),
     }
 
-    steps: Count = Field(default=1, description="Steps T of the first layer.")
+    steps: Count = Field(
+        default=1,
+        description="Steps T of the first layer.",
+        json_schema_extra=control(
+            label="Steps",
+            symbol="T",
+            sentence="How many steps the first layer takes.",
+            low=1,
+            high=10,
+            scale="linear",
+        ),
+    )
     samples: Count | None = Field(
-        default=None, description="Samples N of a step; as many as of the readout, else 1000."
+        default=None,
+        description="Samples N of a step; as many as of the readout, else 1000.",
+        json_schema_extra=control(
+            label="Step samples",
+            symbol="N",
+            sentence="How many samples a step reads.",
+            low=100,
+            high=10_000,
+        ),
     )
     samples_exponent: Positive | None = Field(
-        default=None, description="κ: N = n^κ, in place of the number."
+        default=None,
+        description="κ: N = n^κ, in place of the number.",
+        json_schema_extra=control(
+            label="Step samples as a power", symbol="κ", low=0.5, high=1.5, scale="linear"
+        ),
     )
     batches: Literal["fresh", "reused"] = Field(
-        default="fresh", description="A batch of its own for every step, or one for all."
+        default="fresh",
+        description="A batch of its own for every step, or one for all.",
+        json_schema_extra=control(
+            label="Batches", sentence="A batch of its own for every step, or one for all."
+        ),
     )
     rule: RuleName = Field(
         default="gradient",
         description="Update rule: gradient, sign, polar, whitened, whitened:DAMPING or your own.",
+        json_schema_extra=control(
+            label="Update rule",
+            sentence="What a step does with the gradient.",
+            names="update rules",
+        ),
     )
     momentum: Momentum = Field(
-        default=0.0, description="μ of M ← μM + G, which the rule reads in place of G."
+        default=0.0,
+        description="μ of M ← μM + G, which the rule reads in place of G.",
+        json_schema_extra=control(label="Momentum", symbol="μ", high=0.99),
     )
     subtract: Literal["none", "mean", "linear", "moments"] = Field(
-        default="none", description="Part of the labels that is estimated and taken off first."
+        default="none",
+        description="Part of the labels that is estimated and taken off first.",
+        json_schema_extra=control(
+            label="Taken off first",
+            sentence="The part of the labels that is estimated and taken off before the step.",
+        ),
     )
 
     @model_validator(mode="after")
@@ -73,7 +112,7 @@ def _ridge(value: Any) -> float | tuple[float, ...]:
         raise ValueError("must be finite and greater than 0; change it")
     if len(set(numbers)) < len(numbers):
         raise ValueError("must not repeat a penalty; remove one")
-    return numbers[0] if np.ndim(value) == 0 else tuple(numbers)
+    return tuple(numbers) if is_list(value) else numbers[0]
 
 
 Ridge = Annotated[
@@ -96,21 +135,60 @@ class Readout(Value):
     }
 
     samples: Count | None = Field(
-        default=None, description="Samples m of the readout; as many as of a step, else 1000."
+        default=None,
+        description="Samples m of the readout; as many as of a step, else 1000.",
+        json_schema_extra=control(
+            label="Samples",
+            symbol="m",
+            sentence="How many samples the readout is trained on.",
+            low=100,
+            high=10_000,
+            main=True,
+        ),
     )
-    ridge: Ridge | None = Field(default=None, description="Penalty λ, or several; 1e-4.")
+    ridge: Ridge | None = Field(
+        default=None,
+        description="Penalty λ, or several; 1e-4.",
+        json_schema_extra=control(
+            label="Ridge",
+            symbol="λ",
+            sentence="How strongly large weights of the second layer are punished.",
+            low=1e-6,
+            high=10,
+            scale="log",
+            main=True,
+        ),
+    )
     penalty: Positive | None = Field(
-        default=None, description="Λ of Σ(y − ŷ)² + Λ‖w‖², in place of λ = Λ/m."
+        default=None,
+        description="Λ of Σ(y − ŷ)² + Λ‖w‖², in place of λ = Λ/m.",
+        json_schema_extra=control(label="Penalty", symbol="Λ", low=1e-4, high=1e4, scale="log"),
     )
     batch: Literal["fresh", "same"] = Field(
-        default="fresh", description="Fresh samples, or the same as the last step's."
+        default="fresh",
+        description="Fresh samples, or the same as the last step's.",
+        json_schema_extra=control(
+            label="Readout samples",
+            sentence="Whether the readout sees new samples or those of the step.",
+        ),
     )
     loss: LossName = Field(
         default="square",
         description="Loss: square, logistic, squared_hinge, hinge, huber:DELTA or your own.",
+        json_schema_extra=control(
+            label="Loss",
+            symbol="ℓ",
+            sentence="What the readout minimises.",
+            names="losses",
+            main=True,
+        ),
     )
     outputs: Literal["one", "classes"] = Field(
-        default="one", description="One output for the label, or one for each class of labels."
+        default="one",
+        description="One output for the label, or one for each class of labels.",
+        json_schema_extra=control(
+            label="Outputs", sentence="One output for the label, or one for each class."
+        ),
     )
 
     @model_validator(mode="before")

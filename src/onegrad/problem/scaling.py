@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from math import log, sqrt
 from typing import Annotated, Any, ClassVar
 
-import numpy as np
 from pydantic import Field, PlainValidator, Strict, model_validator
 
 from onegrad.calculus.expansion import DEGREE_CAP, LARGEST_DEGREE, theorem_degree
 from onegrad.data.population import Population
-from onegrad.describe.checks import real_numbers
-from onegrad.describe.fields import NUMPY, NonNegative, Positive, Unit
+from onegrad.describe.checks import is_list, real_numbers
+from onegrad.describe.fields import NUMPY, NonNegative, Positive, Unit, control
 from onegrad.describe.value import Value
 
 DEFAULT_STRENGTH, DEFAULT_WEIGHTING = 0.74, 0.5
@@ -31,7 +30,7 @@ def _change_exponent(value: Any) -> float | tuple[float, ...]:
             f"must lie in [-{LARGEST_EXPONENT:g}, {LARGEST_EXPONENT:g}], one number or one per "
             "step; correct it"
         )
-    return numbers[0] if np.ndim(value) == 0 else tuple(numbers)
+    return tuple(numbers) if is_list(value) else numbers[0]
 
 
 ChangeExponent = Annotated[
@@ -56,31 +55,89 @@ class Scaling(Value):
         "spread": EXPONENTS,
     }
 
-    strength: Unit | None = Field(default=None, description="β: η‖Σ‖ ≍ n^β; 0.74.")
-    weighting: Unit | None = Field(default=None, description="α: η = n^{βα}, θ = n^{β(1−α)}; 0.5.")
+    strength: Unit | None = Field(
+        default=None,
+        description="β: η‖Σ‖ ≍ n^β; 0.74.",
+        json_schema_extra=control(
+            label="Strength",
+            symbol="β",
+            sentence="How strong data spread and step are together: η‖Σ‖ grows like n^β.",
+            main=True,
+        ),
+    )
+    weighting: Unit | None = Field(
+        default=None,
+        description="α: η = n^{βα}, θ = n^{β(1−α)}; 0.5.",
+        json_schema_extra=control(
+            label="Weighting",
+            symbol="α",
+            sentence="How the strength is split: 0 all into data spread, 1 all into learning rate.",
+            main=True,
+        ),
+    )
     learning_rate: NonNegative | None = Field(
-        default=None, description="η itself, with the spread."
+        default=None,
+        description="η itself, with the spread.",
+        json_schema_extra=control(
+            label="Learning rate",
+            symbol="η",
+            sentence="How far the step goes along the gradient.",
+            low=0.1,
+            high=1000,
+            scale="log",
+            main=True,
+        ),
     )
     per_width: Positive | None = Field(
-        default=None, description="η = value·k, k the neurons; with the spread."
+        default=None,
+        description="η = value·k, k the neurons; with the spread.",
+        json_schema_extra=control(
+            label="Learning rate per neuron", symbol="η/k", low=0.001, high=10, scale="log"
+        ),
     )
     per_root: Positive | None = Field(
-        default=None, description="η = value·√(Nk), N the samples of a step; with the spread."
+        default=None,
+        description="η = value·√(Nk), N the samples of a step; with the spread.",
+        json_schema_extra=control(
+            label="Learning rate per √(Nk)", symbol="η/√(Nk)", low=0.001, high=10, scale="log"
+        ),
     )
     change_exponent: ChangeExponent | None = Field(
         default=None,
         description="a: a step's change has spectral norm n^a; one for all steps, or one each.",
+        json_schema_extra=control(label="Size of the change", symbol="a", low=-1, high=1),
     )
     spread: NonNegative | None = Field(
-        default=None, description="θ itself, with the step size; 1 where the data have no spikes."
+        default=None,
+        description="θ itself, with the step size; 1 where the data have no spikes.",
+        json_schema_extra=control(
+            label="Data spread",
+            symbol="θ",
+            sentence="How far the data stretch along their strong directions.",
+            low=0.1,
+            high=1000,
+            scale="log",
+        ),
     )
-    degree_cap: Degree = Field(default=DEGREE_CAP, description="Largest default Hermite degree.")
+    degree_cap: Degree = Field(
+        default=DEGREE_CAP,
+        description="Largest default Hermite degree.",
+        json_schema_extra=control(hidden=True),
+    )
     trace: Positive | None = Field(
-        default=None, description="Tr Σ; that of the data when left out."
+        default=None,
+        description="Tr Σ; that of the data when left out.",
+        json_schema_extra=control(hidden=True),
     )
-    norm: Positive | None = Field(default=None, description="‖Σ‖; that of the data when left out.")
+    norm: Positive | None = Field(
+        default=None,
+        description="‖Σ‖; that of the data when left out.",
+        json_schema_extra=control(hidden=True),
+    )
     bulk_deviation: Positive | None = Field(
-        default=None, description="b, the deviation of f_iᵀx off the spikes; √(n s²/Tr Σ)."
+        default=None,
+        description="b, the deviation of f_iᵀx off the spikes; √(n s²/Tr Σ).",
+        json_schema_extra=control(hidden=True),
     )
 
     @model_validator(mode="before")
