@@ -19,8 +19,16 @@ from onegrad import (
 from onegrad.data.rows.reading import labelled
 from onegrad.training.instance import draw
 
-DIGITS = {"kind": "empirical", "file": "digits", "classes": "0+2+4+6+8,1+3+5+7+9"}
-pytestmark = pytest.mark.filterwarnings("ignore:.*(constant in every class|theorem covers)")
+PUBLISHED = {"centring": "class", "equal_traces": True, "noise": 1.0}
+DIGITS = {
+    "kind": "empirical",
+    "file": "digits",
+    "classes": "0+2+4+6+8,1+3+5+7+9",
+    **PUBLISHED,
+}
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*(constant in every class|theorem covers|prepares a test point)"
+)
 
 
 def problem_of(x, y, **fields):
@@ -34,10 +42,10 @@ def trial_rows(problem, trial=0):
     return instance.step_batch().inputs, instance.training_batch().inputs, test
 
 
-def test_what_is_not_said_is_as_published(rows):
-    problem = Problem(
-        readout={"samples": 60}, test_samples=80, data=EmpiricalData(*rows, fit_share=0.0)
-    )
+def test_what_is_not_said_of_centred_classes_is_as_published(rows):
+    data = EmpiricalData(*rows, centring="class", fit_share=0.0)
+    assert (data.equal_traces, data.noise) == (True, 1.0)
+    problem = Problem(readout={"samples": 60}, test_samples=80, data=data)
     instance = draw(problem)
     scales = instance.scales
     assert (problem.dimension, problem.test, problem.teacher.kind) == (10, "sampled", "labels")
@@ -62,7 +70,7 @@ def test_classes_are_centred_and_scaled_to_one_trace(rows):
         readout={"samples": 100},
         training={"samples": 100},
         test_samples=200,
-        data=EmpiricalData(x, y, noise=0.0, fit_share=0.0),
+        data=EmpiricalData(x, y, centring="class", noise=0.0, fit_share=0.0),
     )
     step, training, test = trial_rows(problem)
     whole = np.concatenate(
@@ -119,8 +127,7 @@ def test_theory_reads_the_fitted_mixture_and_training_does_not_depend_on_it():
             test_samples=400,
             network={"width_ratio": 2.0},
             data=EmpiricalData(
-                **DIGITS,
-                noise=0.1,
+                **{**DIGITS, "noise": 0.1},
                 fit=MixtureFit(components_per_class=count, rank=10),
             ),
         )
@@ -190,8 +197,7 @@ def test_the_norm_weighs_the_classes(rows):
 def test_three_classes_have_targets_of_their_own(rng):
     x = rng.standard_normal((300, 5)) + 4 * np.repeat(np.eye(3, 5), 100, axis=0)
     y = np.repeat(["a", "b", "c"], 100)
-    with pytest.raises(InvalidInput, match="targets: must be given for 3 classes"):
-        EmpiricalData(x, y, classes="a,b,c")
+    assert EmpiricalData(x, y, classes="a,b,c").targets == (1.0, 0.0, -1.0)
     data = EmpiricalData(x, y, classes="a,b,c", targets=(1, 2, 3), weights=(0.5, 0.25, 0.25))
     batch = draw(Problem(readout={"samples": 40}, test_samples=20, data=data)).training_batch()
     assert batch.counts == (20, 10, 10)

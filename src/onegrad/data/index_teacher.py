@@ -17,7 +17,7 @@ from onegrad.data.source import Source
 from onegrad.data.teacher import TEACHERS, Teacher, TeacherDescription
 from onegrad.describe.arrays import Array, Floats
 from onegrad.describe.exceptions import InvalidInput
-from onegrad.describe.fields import NonNegative, Positive
+from onegrad.describe.fields import NonNegative, Positive, control
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,13 @@ class OneDirection(TeacherDescription):
     direction: Direction = Field(
         default="random", description='Direction ξ: "random", "spikes" for their sum, or n numbers.'
     )
-    norm: Positive | None = Field(default=None, description="‖ξ‖; 1/√‖Σ‖ when left out.")
+    norm: Positive | None = Field(
+        default=None,
+        description="‖ξ‖; 1/√‖Σ‖ when left out.",
+        json_schema_extra=control(
+            label="Length of ξ", symbol="‖ξ‖", low=0.01, high=10, scale="log"
+        ),
+    )
 
     def draw_direction(
         self, population: Population, norm: float, rng: np.random.Generator
@@ -147,9 +153,28 @@ class SingleIndex(OneDirection):
         default="index", description="Labels by a link of one direction."
     )
     link: LinkName = Field(
-        default="relu", description="Link function of the teacher: a name or a formula."
+        default="relu",
+        description="Link function of the teacher: a name or a formula.",
+        json_schema_extra=control(
+            label="Link",
+            symbol="σ*",
+            sentence="How a label follows from one direction of an input: a name or a formula.",
+            names="functions",
+            main=True,
+        ),
     )
-    noise: NonNegative = Field(default=0.0, description="Deviation of label noise.")
+    noise: NonNegative = Field(
+        default=0.0,
+        description="Deviation of label noise.",
+        json_schema_extra=control(
+            label="Label noise",
+            symbol="δ",
+            sentence="How much random error labels have.",
+            low=0,
+            high=1,
+            main=True,
+        ),
+    )
 
     def draw(self, population: Population, norm: float, rng: np.random.Generator) -> Teacher:
         """Return a teacher with ξ drawn; `norm` is ‖Σ‖."""

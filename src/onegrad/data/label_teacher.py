@@ -10,11 +10,11 @@ from pydantic import Field, model_validator
 
 from onegrad.calculus.function import Function
 from onegrad.data.mixture import Gaussian
-from onegrad.data.population import Population
+from onegrad.data.population import Population, RowLabels
 from onegrad.data.source import Source
 from onegrad.data.teacher import TEACHERS, Teacher, TeacherDescription
 from onegrad.describe.arrays import Floats
-from onegrad.describe.fields import Half, NonNegative
+from onegrad.describe.fields import Half, NonNegative, control
 
 
 @dataclass(frozen=True)
@@ -83,8 +83,25 @@ class ClassLabels(TeacherDescription):
     reads_labels: ClassVar[bool] = True
 
     kind: Literal["labels"] = Field(default="labels", description="Labels by component or class.")
-    noise: NonNegative = Field(default=0.0, description="Deviation of label noise.")
-    flips: Half = Field(default=0.0, description="Probability of a label of the wrong sign.")
+    noise: NonNegative = Field(
+        default=0.0,
+        description="Deviation of label noise.",
+        json_schema_extra=control(
+            label="Label noise",
+            symbol="δ",
+            sentence="How much random error labels have.",
+            low=0,
+            high=1,
+            main=True,
+        ),
+    )
+    flips: Half = Field(
+        default=0.0,
+        description="Probability of a label of the wrong sign.",
+        json_schema_extra=control(
+            label="Wrong labels", sentence="Share of labels with the wrong sign.", main=True
+        ),
+    )
 
     @model_validator(mode="after")
     def _one_noise(self) -> ClassLabels:
@@ -96,10 +113,16 @@ class ClassLabels(TeacherDescription):
         return self
 
     def draw(self, population: Population, norm: float, rng: np.random.Generator) -> Teacher:
-        """Return a teacher that reads the component's label."""
+        """Return a teacher that reads the component's label.
+
+        What a number y of the rows varies within a part is noise to it.
+        """
         labels = tuple(float(label) for label in population.labels if label is not None)
         none = np.zeros((population.dimension, 0))
-        return LabelTeacher(none, labels, self.noise, flips=self.flips)
+        noise = self.noise
+        if isinstance(population, RowLabels) and population.label_deviation:
+            noise = float(np.hypot(noise, population.label_deviation))
+        return LabelTeacher(none, labels, noise, flips=self.flips)
 
     def check(self, source: Source, dimension: int) -> None:
         """Raise ValueError where a part of the data has no label, or flips have no meaning."""

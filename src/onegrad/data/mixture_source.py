@@ -10,8 +10,17 @@ from pydantic import Field, PlainValidator, model_validator
 from onegrad.data.mixture import Gaussian, Mixture, align_directions, draw_directions
 from onegrad.data.source import SOURCES, Source
 from onegrad.describe.arrays import Array, Floats
-from onegrad.describe.checks import real_numbers, shown
-from onegrad.describe.fields import Cosine, CountOrZero, Flag, NonNegative, Positive, Real, Unit
+from onegrad.describe.checks import is_list, real_numbers, shown
+from onegrad.describe.fields import (
+    Cosine,
+    CountOrZero,
+    Flag,
+    NonNegative,
+    Positive,
+    Real,
+    Unit,
+    control,
+)
 from onegrad.describe.value import Value
 
 MOST_COMPONENTS = 10_000
@@ -42,7 +51,7 @@ def _strengths(value: Any) -> Literal["uniform"] | float | tuple[float, ...]:
     numbers = real_numbers(value)
     if not all(np.isfinite(v) and v >= 0 for v in numbers):
         raise ValueError("must be finite and at least 0; replace it")
-    return numbers[0] if np.ndim(value) == 0 else tuple(numbers)
+    return tuple(numbers) if is_list(value) else numbers[0]
 
 
 def _mean(value: Any) -> float | Array:
@@ -50,6 +59,8 @@ def _mean(value: Any) -> float | Array:
     if isinstance(value, str | bool):
         raise ValueError("must be a number or an array of n numbers; correct it")
     array = Array.of(value)
+    if array.values.ndim > 1 or not array.values.size:
+        raise ValueError("must be a number or a flat list of n numbers; correct it")
     return array if array.values.ndim else float(array.values)
 
 
@@ -77,15 +88,51 @@ class Component(Value):
     drawn anew with the mixture.
     """
 
-    weight: Unit = Field(default=1.0, description="Weight ρ; weights sum to 1.")
+    weight: Unit = Field(
+        default=1.0,
+        description="Weight ρ; weights sum to 1.",
+        json_schema_extra=control(
+            label="Weight",
+            symbol="ρ",
+            sentence="Share of the inputs that this component makes; the others share the rest.",
+            main=True,
+        ),
+    )
     mean: Mean | None = Field(
         default=None,
         description="Mean μ, n numbers, or its length along one random direction of all "
         "components; zero when left out.",
+        json_schema_extra=control(
+            label="Mean",
+            symbol="μ",
+            sentence="How far the component lies from zero, along one direction of all components.",
+            low=-5,
+            high=5,
+        ),
     )
-    level: Positive = Field(default=1.0, description="Isotropic level s².")
+    level: Positive = Field(
+        default=1.0,
+        description="Isotropic level s².",
+        json_schema_extra=control(
+            label="Level",
+            symbol="s²",
+            sentence="Variance of the component in ordinary directions.",
+            low=0.1,
+            high=10,
+            scale="log",
+        ),
+    )
     rank: CountOrZero = Field(
-        default=1, description="Spikes; follows from given directions or a list of strengths."
+        default=1,
+        description="Spikes; follows from given directions or a list of strengths.",
+        json_schema_extra=control(
+            label="Strong directions",
+            symbol="d",
+            sentence="In how many directions the component is stretched.",
+            low=0,
+            high=10,
+            scale="linear",
+        ),
     )
     directions: Directions = Field(
         default="random", description='"random", or an n × d array with orthonormal columns.'
@@ -93,9 +140,24 @@ class Component(Value):
     strengths: Strengths = Field(
         default=1.0,
         description='Spike strengths as multiples of θ: a number, a list, or "uniform".',
+        json_schema_extra=control(
+            label="Stretch",
+            symbol="θ_i/θ",
+            sentence="How far it is stretched there, over the data spread θ.",
+            low=0,
+            high=5,
+        ),
     )
     label: Real | None = Field(
-        default=None, description="Read by the labels teacher; ±1 for two components when left out."
+        default=None,
+        description="Read by the labels teacher; ±1 for two components when left out.",
+        json_schema_extra=control(
+            label="Label",
+            symbol="y",
+            sentence="The label of this component, where labels are the components.",
+            low=-2,
+            high=2,
+        ),
     )
 
     @model_validator(mode="before")
@@ -106,10 +168,13 @@ class Component(Value):
             given = fields.get("directions", "random")
             strengths = fields.get("strengths", 1.0)
             if not isinstance(given, str):
-                array = orthonormal_directions(given)
+                try:
+                    array = orthonormal_directions(given)
+                except ValueError:
+                    return fields  # the field's own check says what is wrong
                 assert isinstance(array, Array)
                 return {**fields, "directions": array, "rank": array.shape[1]}
-            if not isinstance(strengths, str) and np.ndim(strengths) == 1:
+            if not isinstance(strengths, str) and is_list(strengths):
                 return {**fields, "rank": len(strengths)}
         return fields
 
@@ -151,12 +216,26 @@ class MixtureSource(Source):
         default=None,
         description="Cosine of spike i of every component with spike i of the first; drawn "
         "independently when left out.",
+        json_schema_extra=control(
+            label="Alignment",
+            symbol="cos",
+            sentence="Cosine of the components' strong directions: −1 opposite, 1 the same.",
+            main=True,
+        ),
     )
     equal_totals: Flag = Field(
-        default=False, description="Rescale strengths to the first component's sum."
+        default=False,
+        description="Rescale strengths to the first component's sum.",
+        json_schema_extra=control(
+            label="Equal totals", sentence="All components are stretched as much as the first."
+        ),
     )
     counts: Literal["exact", "sampled"] = Field(
-        default="exact", description="Component counts of a batch: exact or sampled."
+        default="exact",
+        description="Component counts of a batch: exact or sampled.",
+        json_schema_extra=control(
+            label="Counts", sentence="Whether a batch has exactly its share of every component."
+        ),
     )
 
     @model_validator(mode="after")
@@ -227,10 +306,15 @@ class MixtureSource(Source):
                     f"{dimension}; change one of them"
                 )
             shared = self.components[0].rank if self.alignment is not None and index else 0
+            if c.rank > dimension:
+                raise ValueError(
+                    f"{where}.rank={c.rank}: must be at most {dimension}, the dimension; lower it"
+                )
             if c.rank + shared > dimension:
                 raise ValueError(
-                    f"{where}.rank={c.rank}: must be at most {dimension - shared} in dimension "
-                    f"{dimension}{' with an alignment' if shared else ''}; lower it"
+                    f"{where}.rank={c.rank}: with an alignment it must fit into dimension="
+                    f"{dimension} beside rank {shared} of component 0; lower both ranks, or leave "
+                    "alignment out"
                 )
 
     def draw(self, dimension: int, spread: float, rng: np.random.Generator) -> Mixture:

@@ -18,7 +18,7 @@ from onegrad.data.teacher import TEACHERS, Teacher, TeacherDescription
 from onegrad.data.teacher_sum import TeacherSum
 from onegrad.describe.arrays import Array, Floats
 from onegrad.describe.exceptions import InvalidInput
-from onegrad.describe.fields import NUMPY, Positive
+from onegrad.describe.fields import NUMPY, Positive, control
 
 STEP_SIZE_FIELDS = (
     *("strength", "weighting", "learning_rate", "per_width", "per_root", "change_exponent"),
@@ -83,7 +83,11 @@ class MultiIndex(TeacherDescription):
         "sum, or an n × r array with orthonormal columns.",
     )
     norm: Positive = Field(default=1.0, description="Length of every direction.")
-    noise: LabelNoise = Field(default=0.0, description="Deviation of label noise.")
+    noise: LabelNoise = Field(
+        default=0.0,
+        description="Deviation of label noise.",
+        json_schema_extra=control(label="Label noise", symbol="δ", low=0, high=1),
+    )
 
     @property
     def rank(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -64,3 +64,17 @@ class Population(Protocol):
         self, counts: tuple[int, ...], rng: np.random.Generator, earlier: tuple[int, ...]
     ) -> Iterator[tuple[int, Floats]]:
         """Yield (part, inputs) in blocks of at most GRANULE rows."""
+
+
+@runtime_checkable
+class RowLabels(Protocol):
+    """A population whose rows have a number y of their own, beside the label of their part."""
+
+    @property
+    def label_deviation(self) -> float:
+        """The deviation of y within the parts; 0 where labels are those of the parts."""
+
+    def row_labels(
+        self, part: int, start: int, rows: int, earlier: tuple[int, ...]
+    ) -> Floats | None:
+        """Return y of rows of a part of a batch; None where it is the label of the part."""

@@ -19,7 +19,7 @@ from onegrad.data.population import Population
 from onegrad.data.source import Source
 from onegrad.data.teacher import TEACHERS, Teacher
 from onegrad.describe.arrays import Floats
-from onegrad.describe.fields import Half, Positive
+from onegrad.describe.fields import Half, Positive, control
 
 # tanh(m + sz) has poles at distance π/(2s): a step of 0.3/s leaves e^{−π²/0.3} = 5e−15. Theory asks
 # for few degrees very often.
@@ -144,7 +144,13 @@ class SignIndex(_Signs):
     """Classification: y = sign(ξᵀx), wrong with probability `flips`; sign(0) is +1."""
 
     kind: Literal["sign"] = Field(default="sign", description="Labels by the sign of ξᵀx.")
-    flips: Half = Field(default=0.0, description="Probability of a label of the wrong sign.")
+    flips: Half = Field(
+        default=0.0,
+        description="Probability of a label of the wrong sign.",
+        json_schema_extra=control(
+            label="Wrong labels", sentence="Share of labels with the wrong sign.", main=True
+        ),
+    )
 
     def expected_label(self) -> Function:
         """Return (1 − 2·flips)·sign."""
@@ -158,7 +164,18 @@ class LogisticIndex(_Signs):
     kind: Literal["logistic"] = Field(
         default="logistic", description="Labels ±1 by a logistic probability of ξᵀx."
     )
-    slope: Positive = Field(default=1.0, description="Slope of the logistic probability.")
+    slope: Positive = Field(
+        default=1.0,
+        description="Slope of the logistic probability.",
+        json_schema_extra=control(
+            label="Slope",
+            sentence="How surely a label follows the sign.",
+            low=0.1,
+            high=30,
+            scale="log",
+            main=True,
+        ),
+    )
 
     def expected_label(self) -> Function:
         """Return tanh(slope·s/2)."""

@@ -6,7 +6,7 @@ it known to problems, files and workers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -84,13 +84,20 @@ class Source(Value):
     def check_sizes(self, sizes: dict[str, int]) -> None:
         """Raise ValueError where there are too few rows for disjoint sets of these sizes."""
 
+    def remaining(self, sizes: Sequence[int]) -> int:
+        """Return how many rows are left beside disjoint sets of these sizes."""
+        raise ValueError(
+            f"test_samples='rest': needs real data, a source of kind {self.kind!r} has no end of "
+            "samples; give a number"
+        )
+
     def check_labels(self) -> None:
         """Raise ValueError where a teacher that reads labels finds none."""
         for index, label in enumerate(self.all_labels):
             if label is None:
                 raise ValueError(
                     f"data.components.{index}.label: missing; the teacher reads a label per "
-                    "component; add it in Python or in a problem file"
+                    "component; give --labels, or label in [[data.components]]"
                 )
 
     def check_fit(self) -> None:

@@ -2,37 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import Field, PlainValidator, model_validator
+from pydantic import Field, model_validator
 
 from onegrad.data.counts import exact_counts
+from onegrad.data.rows.completion import (
+    MOST_PARTS,
+    Classes,
+    Numbers,
+    completed,
+    default_targets,
+)
 from onegrad.data.rows.fitting import CANDIDATES
-from onegrad.data.rows.preparation import (
-    Centring,
-    EmpiricalPopulation,
-    Preparation,
-    Selection,
-    of_arrays,
-    prepare,
-    split,
-)
-from onegrad.data.rows.reading import (
-    LABEL_COLUMN,
-    NAMED,
-    Labelled,
-    class_name,
-    labelled,
-    read_labelled,
-)
+from onegrad.data.rows.preparation import Centring, Preparation, Selection, prepare, split
+from onegrad.data.rows.reading import LABEL_COLUMN, labelled, numbered
+from onegrad.data.rows.row_population import EmpiricalPopulation
 from onegrad.data.source import SOURCES, Source
 from onegrad.describe.arrays import Array
-from onegrad.describe.checks import real_numbers, shown
 from onegrad.describe.exceptions import InvalidInput
-from onegrad.describe.fields import Count, CountOrZero, Flag, NonNegative, Unit
+from onegrad.describe.fields import Count, CountOrZero, Flag, NonNegative, Text, Unit, control
 from onegrad.describe.value import Value
 
 DEFAULT_RANK = 30
@@ -54,39 +45,11 @@ class MixtureFit(Value):
     rank: Count | None = Field(
         default=None, description="Spikes per fitted component; 30, or one less than the features."
     )
-    seed: CountOrZero = Field(default=0, description="Seed of the clustering.")
-
-
-def _classes(value: Any) -> tuple[tuple[str, ...], ...]:
-    """Return groups of class names: "0,1", "0+2,1+3", [0, 1] or [[0, 2], [1, 3]]."""
-    if isinstance(value, np.ndarray):
-        value = value.tolist()
-    if isinstance(value, str):
-        value = [group.split("+") for group in value.split(",")]
-    if not isinstance(value, list | tuple) or not value:
-        raise ValueError("must list at least one class; name them")
-    groups = [list(g) if isinstance(g, list | tuple) else [g] for g in value]
-    named = tuple(tuple(class_name(label) for label in group) for group in groups)
-    flat = [name for group in named for name in group]
-    if len(set(flat)) < len(flat) or not all(flat) or not all(named):
-        raise ValueError("must name every class once; correct it")
-    return named
-
-
-def _numbers(value: Any) -> tuple[float, ...]:
-    numbers = tuple(real_numbers(value))
-    if not all(np.isfinite(number) for number in numbers):
-        raise ValueError("must be finite numbers; replace them")
-    return numbers
-
-
-Classes = Annotated[
-    tuple[tuple[str, ...], ...] | None,
-    PlainValidator(_classes, json_schema_input_type=str | list[str | list[str]]),
-]
-Numbers = Annotated[
-    tuple[float, ...] | None, PlainValidator(_numbers, json_schema_input_type=list[float])
-]
+    seed: CountOrZero = Field(
+        default=0,
+        description="Seed of the clustering.",
+        json_schema_extra=control(hidden=True),
+    )
 
 
 @SOURCES.built_in
@@ -94,49 +57,82 @@ class EmpiricalData(Source):
     """Rows of a data set: `EmpiricalData(X, y)`, or `file` (.npz, CSV, Parquet, or a known name).
 
     `classes` are the labels taken, each a part of the population; the rows of several labels in
-    one group form one. `targets` are the numbers y of the parts (+1 and −1 for two), `weights`
-    their shares. `centring` subtracts each class's own mean, the midpoint of the class means, or
-    nothing; `equal_traces` scales the classes to the first one's trace; `rescale` brings the trace
-    to the spread θ; `noise` is the deviation of the normals added to every input. Of each class
-    the part `fit_share` of the rows is kept from the networks, for `fit`.
+    one group form one, `rest` is all others. `targets` are the numbers y of the parts (from +1 down
+    to −1), `weights` their shares. With `response="number"` y is a number of each row, and its
+    quantiles cut the rows into `parts`. `centring` subtracts the midpoint of the class means, each
+    class's own mean (as published; a test point's label is needed for it), or nothing;
+    `standardise` divides features by their deviations; `equal_traces` scales the classes to the
+    first one's trace; `rescale` brings the trace to the spread θ; `noise` is the deviation of the
+    normals added to every input. Of each class the part `fit_share` of the rows is kept from the
+    networks, for `fit`.
     """
 
     exact_moments: ClassVar[bool] = False
     rivals: ClassVar[dict[str, tuple[str, ...]]] = {
         "file": ("digest", "inputs", "labels", "names"),
         "label_column": ("digest",),
+        "response": ("digest", "parts", "classes", "targets", "weights"),
+        "parts": ("digest", "classes", "targets", "weights"),
     }
 
     kind: Literal["empirical"] = Field(default="empirical", description="Rows of a data set.")
-    file: str | None = Field(
-        default=None, description="Real data: .npz with X and y, CSV or Parquet, or a known name."
+    file: Text | None = Field(
+        default=None,
+        description="Real data: .npz with X and y, CSV or Parquet, or a known name.",
+        json_schema_extra=control(hidden=True),
     )
     inputs: Array | None = Field(default=None, description="Rows × features, in place of a file.")
     labels: Array | None = Field(
         default=None, description="The place of each row's class among `names`."
     )
-    names: tuple[str, ...] | None = Field(default=None, description="The classes of given rows.")
-    label_column: str = Field(
-        default=LABEL_COLUMN, description="Column of a table that holds the labels."
+    names: tuple[Text, ...] | None = Field(default=None, description="The classes of given rows.")
+    label_column: Text = Field(
+        default=LABEL_COLUMN,
+        description="Column of a table that holds the labels.",
+        json_schema_extra=control(hidden=True),
     )
-    digest: str | None = Field(
-        default=None, description="SHA-256 of the rows; checked where it is given."
+    digest: Text | None = Field(
+        default=None,
+        description="SHA-256 of the rows; checked where it is given.",
+        json_schema_extra=control(hidden=True),
     )
     classes: Classes = Field(
-        default=None, description="Labels taken, as 0,1; + groups several, as 0+2,1+3; both of two."
+        default=None,
+        description="Labels taken, as 0,1; + groups several, as 0+2,1+3; rest is all others.",
+    )
+    response: Literal["class", "number"] = Field(
+        default="class", description="What y is: a class, or a number of each row."
+    )
+    parts: Count | None = Field(
+        default=None, description="Parts into which a number y is cut for sampling and theory; 8."
     )
     targets: Numbers = Field(
-        default=None, description="The number y of each class; +1 and −1 for two."
+        default=None, description="The number y of each class; from +1 down to −1."
     )
     weights: Numbers = Field(
-        default=None, description="The share of each class; equal when left out."
+        default=None, description="The share of each class; equal when left out, rows: as in them."
     )
     centring: Centring = Field(
-        default="class", description="Subtract class means, the midpoint of them, or none."
+        default="midpoint",
+        description="Subtract the midpoint of the class means, each class's own, or none.",
     )
-    equal_traces: Flag = Field(default=True, description="Scale classes to the first one's trace.")
+    standardise: Flag = Field(default=False, description="Divide features by their deviations.")
+    equal_traces: Flag | None = Field(
+        default=None,
+        description="Scale classes to the first one's trace; yes with class centring alone.",
+    )
     rescale: Flag = Field(default=True, description="Bring the trace to the spread θ.")
-    noise: NonNegative = Field(default=1.0, description="Deviation of noise added to every input.")
+    noise: NonNegative | None = Field(
+        default=None,
+        description="Deviation of noise added to every input; 1 with class centring.",
+        json_schema_extra=control(
+            label="Input noise",
+            sentence="How much random noise every input gets.",
+            low=0,
+            high=3,
+            main=True,
+        ),
+    )
     fit_share: Unit = Field(
         default=0.5, description="Share of rows kept from networks, to fit a mixture to."
     )
@@ -146,40 +142,19 @@ class EmpiricalData(Source):
         if inputs is not None or labels is not None:
             if inputs is None or labels is None or "file" in fields:
                 raise InvalidInput("inputs: must come with labels and without a file; give both")
-            rows = labelled(inputs, labels)
-            fields |= {"inputs": rows.inputs, "labels": rows.codes, "names": rows.names}
+            if fields.get("response") == "number":
+                rows = numbered(inputs, labels, fields.get("parts") or MOST_PARTS)
+                fields |= {"inputs": rows.inputs, "labels": np.asarray(labels, dtype=float)}
+            else:
+                rows = labelled(inputs, labels)
+                fields |= {"inputs": rows.inputs, "labels": rows.codes, "names": rows.names}
         super().__init__(**fields)
 
     @model_validator(mode="before")
     @classmethod
     def _complete(cls, fields: Any) -> Any:
-        """Write out what follows from the data: digest, classes, targets and weights."""
-        if not isinstance(fields, dict):
-            return fields
-        given = {name: value for name, value in fields.items() if value is not None}
-        rows = _described_rows(given)
-        if given.setdefault("digest", rows.digest) != rows.digest:
-            raise InvalidInput(
-                f"digest={given['digest']!r}: the data have another, {rows.digest!r}; restore "
-                "them, or leave the digest out"
-            )
-        if "classes" not in given:
-            if len(rows.names) != 2:
-                some = ", ".join(rows.names[:10])
-                raise InvalidInput(
-                    f"classes: the data have {len(rows.names)} ({some}); choose, as in 0,1"
-                )
-            given["classes"] = rows.names
-        try:
-            count = len(_classes(given["classes"]))
-        except ValueError as error:
-            raise InvalidInput(f"classes={shown(given['classes'])}: {error}") from None
-        if "targets" not in given:
-            if count > 2:
-                raise InvalidInput(f"targets: must be given for {count} classes; add them")
-            given["targets"] = (1.0, -1.0)[:count]
-        given.setdefault("weights", (1 / count,) * count)
-        return given
+        """Write out what follows from the data."""
+        return completed(fields) if isinstance(fields, dict) else fields
 
     @model_validator(mode="after")
     def _consistent(self) -> EmpiricalData:
@@ -196,6 +171,7 @@ class EmpiricalData(Source):
             raise ValueError(f"weights={self.weights}: must be positive and sum to 1; correct them")
         if not self.fit_share < 1:
             raise ValueError(f"fit_share={self.fit_share}: leaves no rows for networks; lower it")
+        assert self.noise is not None
         if self.noise > LARGEST_NOISE:
             raise ValueError(f"noise={self.noise:g}: must be at most {LARGEST_NOISE:g}; lower it")
         prepare(self.preparation)  # says what is wrong with the rows
@@ -217,20 +193,46 @@ class EmpiricalData(Source):
             digest=self.digest or "",
             classes=self.classes or (),
             fit_share=self.fit_share,
+            parts=self.parts,
         )
-        return Preparation(selection, self.weights or (), self.centring, self.equal_traces)
+        return Preparation(
+            selection,
+            self.weights or (),
+            self.centring,
+            bool(self.equal_traces),
+            self.standardise,
+        )
+
+    @property
+    def reads_test_labels(self) -> bool:
+        """Whether a row is prepared by its own class, so that a test point's must be known."""
+        several = len(self.classes or ()) > 1
+        return several and (self.centring == "class" or bool(self.equal_traces))
 
     def identity(self, fields: dict[str, Any]) -> dict[str, Any]:
         """Return the description without what the digest of the data stands for."""
         places = ("file", "label_column", "inputs", "labels", "names")
-        return {name: value for name, value in fields.items() if name not in places}
+        known = {name: value for name, value in fields.items() if name not in places}
+        # Fields that came later: rows stored before them are still those of their defaults.
+        later = {"response": "class", "standardise": False}
+        return {n: v for n, v in known.items() if n not in later or v != later[n]}
 
     def complete(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a problem's fields with what real data determine, and the published scales."""
+        """Return a problem's fields with what real data determine, and the published scales.
+
+        More than two classes with numbers of no meaning get an output each.
+        """
         follows: dict[str, Any] = {"dimension": self.dimension, "test": "sampled"}
+        readout = fields.get("readout", {})
+        several = len(self.all_labels) > 2 and self.all_labels == default_targets(
+            len(self.all_labels)
+        )
         teacher, scaling = fields.get("teacher", {}), fields.get("scaling", {})
         if isinstance(teacher, dict) and not {"kind", "link", "links", "direction"} & set(teacher):
             teacher = {"kind": "labels", **teacher}
+            if several and self.response == "class" and isinstance(readout, dict):
+                follows["readout"] = {"outputs": "classes", **readout}
+                fields = {name: value for name, value in fields.items() if name != "readout"}
         if isinstance(scaling, dict):
             given = {name for name, value in scaling.items() if value is not None}
             rates = given & {"learning_rate", "per_width", "per_root", "change_exponent"}
@@ -314,35 +316,23 @@ class EmpiricalData(Source):
                     f"are {len(rows)}{kept}; lower one of them{' or fit_share' if kept else ''}"
                 )
 
+    def remaining(self, sizes: Sequence[int]) -> int:
+        """Return how many rows are left, in the classes' shares, beside disjoint sets."""
+        weights = np.asarray(self.weights)
+        used = np.sum([exact_counts(weights, size) for size in sizes], axis=0)
+        left = np.array([len(rows) for rows in prepare(self.preparation).rows]) - used
+        if np.min(left) < 1:
+            return 1  # which check_sizes refuses, and says why
+        size = int(np.min(left / weights)) + len(left)
+        while np.any(np.array(exact_counts(weights, size)) > left):
+            size -= 1
+        return max(size, 1)
+
     def draw(self, dimension: int, spread: float, rng: np.random.Generator) -> EmpiricalPopulation:
         """Return the population of one trial: rows in an order of its own, spread θ applied."""
         prepared = prepare(self.preparation)
         order = tuple(rng.permutation(len(rows)) for rows in prepared.rows)
         scale = spread / prepared.trace if self.rescale else 1.0
         fit = (self.fit.components_per_class, self.fit_rank, self.fit.seed)
-        return EmpiricalPopulation(self.preparation, self.all_labels, scale, self.noise, fit, order)
-
-
-def _described_rows(fields: dict[str, Any]) -> Labelled:
-    """Return the rows of a file, whose path is made absolute, or of given arrays."""
-    file = fields.get("file")
-    if (file is None) == (fields.get("inputs") is None):
-        raise InvalidInput("data: must have a file or inputs and labels; give one of them")
-    if file is None:
-        return _given_rows(fields)
-    if not isinstance(file, str) or not file:
-        raise InvalidInput(f"file={shown(file)}: must be a path or a name; give one")
-    fields["file"] = file if file in NAMED else str(Path(file).expanduser().absolute())
-    return read_labelled(fields["file"], fields.get("label_column", LABEL_COLUMN))
-
-
-def _given_rows(fields: dict[str, Any]) -> Labelled:
-    """Return the rows of given arrays, whose labels are places among names."""
-    names = fields.get("names", ())
-    if not isinstance(names, list | tuple):
-        raise InvalidInput(f"names={shown(names)}: must be a list of classes; correct it")
-    try:
-        inputs, labels = Array.of(fields["inputs"]), Array.of(fields.get("labels", ()))
-    except ValueError as error:
-        raise InvalidInput(f"inputs: {error}") from None
-    return of_arrays(inputs, labels, tuple(str(name) for name in names))
+        noise = self.noise or 0.0
+        return EmpiricalPopulation(self.preparation, self.all_labels, scale, noise, fit, order)

@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from onegrad.describe.checks import path_of, truth
 from onegrad.describe.digests import digest_of_bytes
 from onegrad.describe.exceptions import Failure, InvalidInput
 from onegrad.describe.files import make_folder, replace_file
@@ -59,6 +60,9 @@ def load_fashion_mnist(
     torchvision and Keras, gzip or raw. With `download` the files are fetched into `data_dir` or the
     cache when none of these has them.
     """
+    if data_dir is not None:
+        path_of("data_dir", data_dir)
+    truth("download", download)
     searched = []
     for folder in _places(data_dir):
         searched.append(str(folder))
@@ -77,6 +81,11 @@ def load_fashion_mnist(
         "the Debian package dataset-fashion-mnist, or download it with onegrad fetch (in Python, "
         "download=True)"
     )
+
+
+def fashion_mnist_folder() -> Path | None:
+    """Return the first usual place with all files, unread; None when there is none."""
+    return next((folder for folder in _places(None) if _files_in(folder) is not None), None)
 
 
 def load_sample() -> LabelledImages:
@@ -118,6 +127,18 @@ def _places(data_dir: str | Path | None) -> Iterator[Path]:
 
 def _read_folder(folder: Path) -> LabelledImages | None:
     """Return the images in a folder, None when files are missing; damaged ones raise."""
+    places = _files_in(folder)
+    if places is None:
+        return None
+    parts = {name: _checked(name, path) for name, path in places.items()}
+    images = [parts[name][16:] for name in FILES if "images" in name]
+    labels = [parts[name][8:] for name in FILES if "labels" in name]
+    pixels = np.frombuffer(b"".join(images), np.uint8).reshape(-1, SIDE * SIDE)
+    return LabelledImages(pixels, np.frombuffer(b"".join(labels), np.uint8))
+
+
+def _files_in(folder: Path) -> dict[str, Path] | None:
+    """Return where a folder has the files, raw or gzip; None when one is missing."""
     places = {}
     for name in FILES:
         here = [folder / name, folder / f"{name}.gz"]
@@ -125,11 +146,7 @@ def _read_folder(folder: Path) -> LabelledImages | None:
         if path is None:
             return None
         places[name] = path
-    parts = {name: _checked(name, path) for name, path in places.items()}
-    images = [parts[name][16:] for name in FILES if "images" in name]
-    labels = [parts[name][8:] for name in FILES if "labels" in name]
-    pixels = np.frombuffer(b"".join(images), np.uint8).reshape(-1, SIDE * SIDE)
-    return LabelledImages(pixels, np.frombuffer(b"".join(labels), np.uint8))
+    return places
 
 
 def _checked(name: str, path: Path) -> bytes:

@@ -20,6 +20,7 @@ from onegrad.data.rows.reading import labelled
 from onegrad.describe.arrays import Array, Floats
 from onegrad.describe.checks import whole_number
 from onegrad.describe.exceptions import InvalidInput
+from onegrad.describe.extras import require_extra
 
 CANDIDATES = (1, 2, 4, 8, 16)
 HELD_OUT = 0.25
@@ -41,6 +42,10 @@ def fit_mixture(
     on a held-out quarter of the rows is taken. The components carry their labels, and strengths
     relative to a spread of 1.
     """
+    whole_number("seed", seed, least=0)
+    whole_number("rank", rank, least=0)
+    if components_per_class is not None:
+        whole_number("components_per_class", components_per_class, least=1)
     x, y = _checked(inputs, labels)
     parts = fit_gaussians(x, y, components=components_per_class, rank=rank, seed=seed)
     return MixtureSource(components=tuple(_component(part) for part in parts))
@@ -142,6 +147,7 @@ def _clusters(rows: Floats, count: int, seed: int) -> NDArray[np.integer]:
     """Return the cluster of every row, by k-means in the leading principal directions."""
     if count == 1:
         return np.zeros(len(rows), dtype=int)
+    require_extra(f"clusters={count}", "data")
     from sklearn.cluster import KMeans  # late: it takes a second to import
     from sklearn.exceptions import ConvergenceWarning
 

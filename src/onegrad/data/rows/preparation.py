@@ -1,27 +1,26 @@
-"""Rows of a data set prepared as the paper prepares images, and the mixture fitted to them.
+"""Rows of a data set by class, and what preparation subtracts from and multiplies them by.
 
-x = √(θ/tr S) f_c (row − μ_c) + δ N(0, I): centred, classes scaled to one trace tr S, spread θ.
+x = √(θ/tr S) f_c (row − μ_c)/σ + δ N(0, I): centred, features over their deviations σ where asked
+for, classes scaled to one trace tr S, spread θ.
 """
 
 from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from onegrad.data.counts import exact_counts, granules
-from onegrad.data.mixture import Gaussian, Mixture
-from onegrad.data.rows.fitting import fit_gaussians
-from onegrad.data.rows.reading import NAMED, Labelled, read_labelled
-from onegrad.describe.arrays import Array, Floats, Normals
+from onegrad.data.rows.reading import NAMED, Labelled, numbered, read_labelled
+from onegrad.describe.arrays import Array, Floats
+from onegrad.describe.checks import shown
 from onegrad.describe.exceptions import InvalidInput
 
 Centring = Literal["class", "midpoint", "none"]
+EQUAL = 1e-12  # a deviation below this share of the mean is rounding
 SPLIT_SEED = 0  # the rows for fitting and those for networks are parted once, for every seed
 
 
@@ -37,15 +36,16 @@ class Selection:
     digest: str
     classes: tuple[tuple[str, ...], ...]
     fit_share: float
+    parts: int | None = None  # into which y is cut where it is a number
 
     def source(self) -> Labelled:
         """Return all rows of the data, which must be those that were described."""
         if self.file is not None:
-            source = read_labelled(self.file, self.label_column)
+            source = read_labelled(self.file, self.label_column, parts=self.parts)
         else:
             assert self.inputs is not None
             assert self.labels is not None
-            source = of_arrays(self.inputs, self.labels, self.names)
+            source = of_arrays(self.inputs, self.labels, self.names, self.parts)
         if source.digest != self.digest:
             raise InvalidInput(
                 f"digest={self.digest!r}: the data have another, {source.digest!r}; restore them, "
@@ -62,10 +62,19 @@ class Preparation:
     weights: tuple[float, ...]
     centring: Centring
     equal_traces: bool
+    standardise: bool = False
 
 
-def of_arrays(inputs: Array, labels: Array, names: tuple[str, ...]) -> Labelled:
-    """Return rows whose labels are places among `names`."""
+def of_arrays(
+    inputs: Array, labels: Array, names: tuple[str, ...], parts: int | None = None
+) -> Labelled:
+    """Return rows whose labels are places among `names`, or numbers to be cut into parts."""
+    if inputs.values.ndim != 2:
+        raise InvalidInput(
+            f"inputs: have shape {inputs.shape}, must be rows × features; use EmpiricalData(X, y)"
+        )
+    if parts is not None:
+        return numbered(inputs.values, labels.values, parts)
     places = labels.values.astype(np.intp)
     if labels.shape != (len(inputs.values),) or not np.all((places >= 0) & (places < len(names))):
         raise InvalidInput(
@@ -83,6 +92,13 @@ class Split:
     means: tuple[Floats, ...]  # of all rows of a class
     traces: tuple[float, ...]
     unit: float
+    numbers: tuple[Floats, ...] | None = None  # y of the rows for networks, where it is a number
+    variances: tuple[Floats, ...] = ()  # of every feature, by class
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """All rows of each class."""
+        return tuple(len(r) + len(f) for r, f in zip(self.rows, self.fitting, strict=True))
 
 
 @functools.lru_cache(maxsize=4)
@@ -91,7 +107,8 @@ def split(selection: Selection) -> Split:
     source = selection.source()
     chosen = [_rows_of(source, names) for names in selection.classes]
     with np.errstate(over="ignore"):
-        traces = [float(np.sum(rows.var(axis=0, dtype=float))) for rows in chosen]
+        variances = [rows.var(axis=0, dtype=float) for rows in chosen]
+        traces = [float(np.sum(variance)) for variance in variances]
     for names, rows, trace in zip(selection.classes, chosen, traces, strict=True):
         if not (np.isfinite(trace) and trace > 0):
             flat = not np.any(rows.max(axis=0) > rows.min(axis=0))
@@ -115,7 +132,22 @@ def split(selection: Selection) -> Split:
         means=tuple(rows.mean(axis=0, dtype=float) for rows in chosen),
         traces=tuple(traces),
         unit=source.unit,
+        numbers=_numbers(source, selection.classes, orders, cuts),
+        variances=tuple(variances),
     )
+
+
+def _numbers(
+    source: Labelled,
+    classes: tuple[tuple[str, ...], ...],
+    orders: list[NDArray[np.intp]],
+    cuts: list[int],
+) -> tuple[Floats, ...] | None:
+    """Return y of the rows for networks by class, in their order."""
+    if source.numbers is None:
+        return None
+    known = [source.numbers[source.places(names)] for names in classes]
+    return tuple(y[o[cut:]] for y, o, cut in zip(known, orders, cuts, strict=True))
 
 
 @dataclass(frozen=True)
@@ -127,6 +159,7 @@ class Prepared:
     factors: tuple[float, ...]
     weights: tuple[float, ...]
     trace: float  # tr S, of the centred and scaled classes
+    deviations: Floats | None = None  # of the features over all classes, where they divide
 
     @property
     def rows(self) -> tuple[NDArray[Any], ...]:
@@ -139,8 +172,12 @@ class Prepared:
         return int(self.rows[0].shape[1])
 
     def centred(self, part: int, rows: NDArray[Any]) -> Floats:
-        """Return f_c (row − μ_c) in double precision."""
-        return self.factors[part] * (rows - self.centres[part])
+        """Return f_c (row − μ_c)/σ in double precision."""
+        return self._scaled(part, rows - self.centres[part])
+
+    def _scaled(self, part: int, deviations: Floats) -> Floats:
+        scaled = self.factors[part] * deviations
+        return scaled if self.deviations is None else scaled / self.deviations
 
     @functools.cached_property
     def norm(self) -> float:
@@ -148,7 +185,7 @@ class Prepared:
         total: Floats = np.zeros((self.dimension, self.dimension))
         for part, weight in enumerate(self.weights):
             both = np.concatenate([self.parts.rows[part], self.parts.fitting[part]])
-            deviations = self.factors[part] * (both - self.parts.means[part])
+            deviations = self._scaled(part, both - self.parts.means[part])
             total += weight / len(both) * (deviations.T @ deviations)
         return float(np.linalg.eigvalsh(total)[-1])
 
@@ -164,140 +201,39 @@ def prepare(preparation: Preparation) -> Prepared:
         "none": (np.zeros_like(midpoint),) * len(parts.means),
     }[preparation.centring]
     # Rows stay as they are stored, pixels as bytes: the factors bring them to their unit.
-    first = parts.traces[0]
+    unit, traces, deviations = parts.unit, parts.traces, None
+    if preparation.standardise:
+        unit, deviations = 1.0, _deviations(parts)
+        traces = tuple(float(np.sum(v / deviations**2)) for v in parts.variances)
+    first = traces[0]
     factors = tuple(
-        parts.unit * (float(np.sqrt(first / t)) if preparation.equal_traces else 1.0)
-        for t in parts.traces
+        unit * (float(np.sqrt(first / t)) if preparation.equal_traces else 1.0) for t in traces
     )
-    shares = zip(preparation.weights, factors, parts.traces, strict=True)
+    shares = zip(preparation.weights, factors, traces, strict=True)
     trace = sum(w * f * f * t for w, f, t in shares)
-    return Prepared(parts, centres, factors, preparation.weights, float(trace))
+    return Prepared(parts, centres, factors, preparation.weights, float(trace), deviations)
+
+
+def _deviations(parts: Split) -> Floats:
+    """Return the deviation of every feature over all rows; 1 where it is constant."""
+    shares = np.asarray(parts.sizes, float) / sum(parts.sizes)
+    means = np.array(parts.means)
+    within = shares @ np.array(parts.variances)
+    between = shares @ (means - shares @ means) ** 2
+    deviations: Floats = np.sqrt(within + between)
+    flat = np.all([rows.max(axis=0) == rows.min(axis=0) for rows in _both(parts)], axis=0)
+    return np.where(flat & (deviations <= EQUAL * np.abs(means).max(axis=0)), 1.0, deviations)
+
+
+def _both(parts: Split) -> list[NDArray[Any]]:
+    return [np.concatenate(pair) for pair in zip(parts.rows, parts.fitting, strict=True)]
 
 
 def _rows_of(source: Labelled, names: tuple[str, ...]) -> NDArray[Any]:
     absent = [name for name in names if name not in source.names]
     if absent:
         some = ", ".join(source.names[:12])
-        raise InvalidInput(f"classes={absent[0]!r}: is not among the labels {some}; choose those")
-    return source.rows(names)
-
-
-@dataclass(frozen=True)
-class EmpiricalPopulation:
-    """The classes of a data set as one trial sees them: rows in its own order, none twice."""
-
-    preparation: Preparation
-    targets: tuple[float, ...]
-    scale: float  # θ/tr S
-    noise: float
-    fit: tuple[int | None, int, int]  # components per class, rank, seed
-    order: tuple[NDArray[np.intp], ...]
-    counts: Literal["exact", "sampled"] = "exact"
-
-    @property
-    def prepared(self) -> Prepared:
-        """The rows by class."""
-        return prepare(self.preparation)
-
-    @property
-    def dimension(self) -> int:
-        """Input dimension n."""
-        return self.prepared.dimension
-
-    @property
-    def weights(self) -> Floats:
-        """Class probabilities ρ_c."""
-        return np.asarray(self.preparation.weights)
-
-    @property
-    def labels(self) -> tuple[float | None, ...]:
-        """The target of each class."""
-        return self.targets
-
-    @property
-    def trace(self) -> float:
-        """θ + nδ²."""
-        return self.scale * self.prepared.trace + self.dimension * self.noise**2
-
-    @property
-    def level(self) -> float:
-        """Tr Σ/n: no few spikes dominate, so b is the total deviation, as published."""
-        return self.trace / self.dimension
-
-    @property
-    def norm(self) -> float:
-        """The largest eigenvalue of the mean covariance of the prepared classes."""
-        return self.scale * self.prepared.norm + self.noise**2
-
-    @property
-    def spike_sum(self) -> Floats:
-        """Zero: rows have no spikes."""
-        return np.zeros(self.dimension)
-
-    def draw_counts(self, samples: int, rng: np.random.Generator) -> tuple[int, ...]:
-        """Return how many of `samples` each class gets, by largest remainder."""
-        return exact_counts(self.weights, samples)
-
-    def sample(self, counts: tuple[int, ...], normals: Normals, earlier: tuple[int, ...]) -> Floats:
-        """Return prepared rows, class by class, that no earlier batch of the trial has."""
-        inputs = np.empty((sum(counts), self.dimension))
-        row = 0
-        for part, start, rows in granules(counts):
-            inputs[row : row + rows] = self._block(part, start, rows, normals, earlier)
-            row += rows
-        return inputs
-
-    def blocks(
-        self, counts: tuple[int, ...], rng: np.random.Generator, earlier: tuple[int, ...]
-    ) -> Iterator[tuple[int, Floats]]:
-        """Yield (class, prepared rows) in blocks of at most GRANULE rows."""
-        for part, start, rows in granules(counts):
-            yield part, self._block(part, start, rows, rng, earlier)
-
-    def _block(
-        self, part: int, start: int, rows: int, normals: Normals, earlier: tuple[int, ...]
-    ) -> Floats:
-        first = start + sum(exact_counts(self.weights, size)[part] for size in earlier)
-        chosen = self.prepared.rows[part][self.order[part][first : first + rows]]
-        block = np.sqrt(self.scale) * self.prepared.centred(part, chosen)
-        if self.noise:
-            block += self.noise * normals.standard_normal((rows, self.dimension))
-        return block
-
-    @property
-    def mixture(self) -> Mixture:
-        """The mixture fitted to the rows that no network sees, prepared in the same way."""
-        parts = fitted_parts(self.preparation, *self.fit)
-        noise, root = self.noise**2, np.sqrt(self.scale)
-        return Mixture(
-            tuple(
-                Gaussian(
-                    weight=part.weight,
-                    mean=None if part.mean is None else root * part.mean,
-                    level=self.scale * part.level + noise,
-                    directions=part.directions,
-                    strengths=self.scale * part.strengths,
-                    label=self.targets[int(part.label or 0)],
-                )
-                for part in parts
-            )
+        raise InvalidInput(
+            f"classes={shown(absent[0])}: is not among the labels {some}; choose those"
         )
-
-
-@functools.lru_cache(maxsize=8)
-def fitted_parts(
-    preparation: Preparation, components: int | None, rank: int, seed: int
-) -> tuple[Gaussian, ...]:
-    """Return Gaussians fitted to the rows kept for it, centred and scaled, before the spread.
-
-    Their labels are the places of their classes.
-    """
-    prepared = prepare(preparation)
-    fitting = prepared.parts.fitting
-    x = np.concatenate([prepared.centred(i, rows) for i, rows in enumerate(fitting)])
-    y = np.repeat(np.arange(len(fitting), dtype=float), [len(rows) for rows in fitting])
-    fitted = fit_gaussians(x, y, components=components, rank=rank, seed=seed)
-    shares = np.asarray(preparation.weights) / (np.unique(y, return_counts=True)[1] / len(y))
-    return tuple(
-        replace(part, weight=part.weight * shares[int(part.label or 0)]) for part in fitted
-    )
+    return source.rows(names)

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import functools
 import math
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from onegrad.data.rows.fashion_mnist import load_fashion_mnist, load_sample
-from onegrad.describe.checks import shown
+from onegrad.data.rows.row_files import read_arrays
+from onegrad.describe.arrays import holds_masked
+from onegrad.describe.bounded_files import said_file
 from onegrad.describe.digests import digest_of_bytes
 from onegrad.describe.exceptions import InvalidInput
+from onegrad.describe.extras import require_extra
 
-NAMED = ("fashion-mnist", "fashion-mnist-sample", "digits")
-ARRAY_NAMES = (("X", "y"), ("inputs", "labels"), ("images", "labels"), ("data", "target"))
+PACKAGED_SETS = ("digits", "breast_cancer", "wine", "diabetes")  # that come with scikit-learn
+NAMED = ("fashion-mnist", "fashion-mnist-sample", *PACKAGED_SETS)
+WITH_NUMBERS = ("diabetes",)  # whose y is a number, not a class
 LABEL_COLUMN = "label"
 BYTE = 255
 PIXEL = 1 / BYTE
@@ -34,10 +36,16 @@ class Labelled:
     codes: NDArray[np.intp]
     names: tuple[str, ...]
     unit: float = 1.0
+    numbers: NDArray[np.float64] | None = None  # y of each row, where it is a number
 
     def rows(self, names: Sequence[str]) -> NDArray[Any]:
         """Return the rows of these classes."""
-        return self.inputs[np.isin(self.codes, [self.names.index(name) for name in names])]
+        return self.inputs[self.places(names)]
+
+    def places(self, names: Sequence[str]) -> NDArray[np.bool_]:
+        """Return which rows belong to these classes."""
+        chosen: NDArray[np.bool_] = np.isin(self.codes, [self.names.index(name) for name in names])
+        return chosen
 
     @functools.cached_property
     def digest(self) -> str:
@@ -47,10 +55,12 @@ class Labelled:
             small = values.astype(np.uint8)
             values = small if np.array_equal(small, values) else values
         kind = np.uint8 if values.dtype.itemsize == 1 else np.dtype("<f8")
+        known = self.codes.astype("<i8") if self.numbers is None else self.numbers.astype("<f8")
+        names = self.names if self.numbers is None else "numbers"
         return "sha256:" + digest_of_bytes(
-            repr((values.shape, self.names, self.unit)).encode(),
+            repr((values.shape, names, self.unit)).encode(),
             np.ascontiguousarray(values, dtype=kind).data,
-            np.ascontiguousarray(self.codes, dtype="<i8").data,
+            np.ascontiguousarray(known).data,
         )
 
 
@@ -66,10 +76,48 @@ def labelled(
     inputs: ArrayLike, labels: ArrayLike, *, unit: float = 1.0, where: str = "inputs"
 ) -> Labelled:
     """Return checked rows; labels may be numbers or texts. Bytes stay bytes."""
+    x, y = _checked_rows(inputs, labels, where)
+    # By name, not by value: a class is what its name says, wherever the labels come from.
+    names, codes = np.unique([class_name(value) for value in y.tolist()], return_inverse=True)
+    return Labelled(x, codes.reshape(-1), tuple(str(name) for name in names), unit)
+
+
+def numbered(
+    inputs: ArrayLike, numbers: ArrayLike, parts: int, *, where: str = "inputs"
+) -> Labelled:
+    """Return checked rows whose y is a number; its quantiles cut them into parts 1, 2, …
+
+    Numbers are brought to mean 0 and deviation 1, so that an error of 1 is that of the mean.
+    Equal numbers fall into one part, so that there may be fewer.
+    """
+    x, y = _checked_rows(inputs, numbers, where)
+    if y.dtype.kind not in "iufb":
+        raise InvalidInput(f"{where}: y must hold numbers, it holds {y.dtype}; use classes")
+    values = y.astype(np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        values = (values - values.mean()) / values.std()
+    if not np.all(np.isfinite(values)):
+        raise InvalidInput(f"{where}: y must vary and have a finite variance; scale it")
+    edges = np.quantile(values, np.arange(1, parts) / parts)
+    found, codes = np.unique(np.searchsorted(edges, values, side="right"), return_inverse=True)
+    if len(found) < 2:
+        raise InvalidInput(f"{where}: y is one number in most rows; cut it into more parts")
+    names = tuple(str(place) for place in range(1, len(found) + 1))
+    return Labelled(x, codes.reshape(-1), names, numbers=values)
+
+
+def _checked_rows(
+    inputs: ArrayLike, labels: ArrayLike, where: str
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    for name, given in ((where, inputs), ("labels", labels)):
+        if holds_masked(given):
+            raise InvalidInput(f"{name}: must not have masked entries; fill or drop them")
     try:
         x, y = np.asarray(inputs), np.asarray(labels)
-    except ValueError:
+    except (TypeError, ValueError, RuntimeError):
         raise InvalidInput(f"{where}: rows must be equally long; correct them") from None
+    if y.dtype.kind in "cV":
+        raise InvalidInput(f"labels: must be numbers or texts, they are {y.dtype}; convert them")
     if x.dtype.kind not in "iufb":
         raise InvalidInput(f"{where}: must hold numbers, it holds {x.dtype}; convert it")
     if x.ndim > 2 and len(x):
@@ -81,9 +129,7 @@ def labelled(
         )
     x = x.astype(np.uint8 if x.dtype in (np.bool_, np.uint8) else np.float64, copy=False)
     _require_finite(where, x, y)
-    # By name, not by value: a class is what its name says, wherever the labels come from.
-    names, codes = np.unique([class_name(value) for value in y.tolist()], return_inverse=True)
-    return Labelled(x, codes.reshape(-1), tuple(str(name) for name in names), unit)
+    return x, y
 
 
 def _require_finite(where: str, x: NDArray[Any], y: NDArray[Any]) -> None:
@@ -98,19 +144,24 @@ def _require_finite(where: str, x: NDArray[Any], y: NDArray[Any]) -> None:
             raise InvalidInput(f"{where}: the label of row {row} is missing; remove the row")
 
 
-def read_labelled(file: str, label_column: str = LABEL_COLUMN) -> Labelled:
-    """Return the rows of a named data set or of a file; read once per process while unchanged."""
+def read_labelled(
+    file: str, label_column: str = LABEL_COLUMN, *, parts: int | None = None
+) -> Labelled:
+    """Return the rows of a named data set or of a file; read once per process while unchanged.
+
+    With `parts`, y is a number that is cut into them.
+    """
     if file in NAMED:
-        return _named(file)
+        return _named(file) if parts is None else _named(file, parts)
     path = Path(file)
     try:
         state = path.stat()
-    except OSError as error:
-        reason = error.strerror or "cannot be read"
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "cannot be read"
         raise InvalidInput(
-            f"file={file!r}: {reason}; name a file, or one of {', '.join(NAMED)}"
+            f"{said_file(file)}: {reason}; name a file, or one of {', '.join(NAMED)}"
         ) from None
-    return _read(path, label_column, (state.st_mtime_ns, state.st_size, state.st_ino))
+    return _read(path, label_column, parts, (state.st_mtime_ns, state.st_size, state.st_ino))
 
 
 def is_here(name: str) -> bool:
@@ -122,75 +173,24 @@ def is_here(name: str) -> bool:
     return True
 
 
-@functools.lru_cache(maxsize=1)
-def _named(name: str) -> Labelled:
-    if name == "digits":
-        from sklearn.datasets import load_digits  # late: it takes a second to import
+@functools.lru_cache(maxsize=2)
+def _named(name: str, parts: int | None = None) -> Labelled:
+    if name in PACKAGED_SETS:
+        require_extra(f"file={name!r}", "data")
+        from sklearn import datasets  # late: it takes a second to import
 
-        bunch = load_digits()
-        return labelled(bunch.data, bunch.target)
+        x, y = getattr(datasets, f"load_{name}")(return_X_y=True)
+        return _rows(x, y, parts, where=f"file={name!r}")
+    if parts is not None:
+        raise InvalidInput(f"file={name!r}: its y are classes, no numbers; leave response out")
     fashion = load_fashion_mnist() if name == "fashion-mnist" else load_sample()
     return labelled(fashion.images, fashion.labels, unit=PIXEL)
 
 
 @functools.lru_cache(maxsize=1)
-def _read(path: Path, label_column: str, stamp: tuple[int, ...]) -> Labelled:
-    kinds = {".npz": _read_npz, ".csv": _read_table, ".parquet": _read_table}
-    if path.suffix.lower() not in kinds:
-        raise InvalidInput(
-            f"file={str(path)!r}: must end in {', '.join(kinds)}, or be one of "
-            f"{', '.join(NAMED)}; convert it"
-        )
-    x, y = kinds[path.suffix.lower()](path, label_column)
-    return labelled(x, y, where=f"file={str(path)!r}")
+def _read(path: Path, label_column: str, parts: int | None, stamp: tuple[int, ...]) -> Labelled:
+    return _rows(*read_arrays(path, label_column), parts, where=said_file(path))
 
 
-def _read_npz(path: Path, _: str) -> tuple[NDArray[Any], NDArray[Any]]:
-    try:
-        with np.load(path, allow_pickle=False) as stored:
-            for x, y in ARRAY_NAMES:
-                if x in stored and y in stored:
-                    return stored[x], stored[y]
-            names = ", ".join(stored) or "nothing"
-    except (
-        OSError,
-        ValueError,
-        TypeError,
-        EOFError,
-        BadZipFile,
-        zlib.error,
-        AttributeError,
-    ) as error:
-        if "Object arrays" in str(error):
-            raise InvalidInput(
-                f"file={str(path)!r}: holds Python objects; save labels as y.astype(str)"
-            ) from None
-        raise InvalidInput(f"file={str(path)!r}: is not a readable .npz; restore it") from None
-    raise InvalidInput(f"file={str(path)!r}: must hold arrays X and y, it holds {names}; rename")
-
-
-def _read_table(path: Path, label_column: str) -> tuple[NDArray[Any], NDArray[Any]]:
-    import pandas as pd
-
-    try:
-        reader = pd.read_csv if path.suffix.lower() == ".csv" else pd.read_parquet
-        frame = reader(path)
-    except ImportError:
-        raise InvalidInput(
-            f"file={str(path)!r}: Parquet needs pyarrow; pip install 'onegrad[parquet]'"
-        ) from None
-    except (OSError, ValueError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
-        reason = shown(str(error)).strip("'\"")
-        raise InvalidInput(f"file={str(path)!r}: cannot be read ({reason}); correct it") from None
-    if label_column not in frame:
-        raise InvalidInput(
-            f"label_column={label_column!r}: {path.name} has no such column; name one of "
-            f"{shown([str(c) for c in frame.columns])}"
-        )
-    features = frame.drop(columns=label_column)
-    words = [str(c) for c in features if features[c].dtype.kind not in "iufb"]
-    if words:
-        raise InvalidInput(
-            f"file={str(path)!r}: column {words[0]!r} holds no numbers; drop or encode it"
-        )
-    return features.to_numpy(), frame[label_column].to_numpy()
+def _rows(x: ArrayLike, y: ArrayLike, parts: int | None, *, where: str) -> Labelled:
+    return labelled(x, y, where=where) if parts is None else numbered(x, y, parts, where=where)
