@@ -280,12 +280,15 @@ def test_a_minimum_that_is_not_reached_is_said(loss, monkeypatch):
         ({"labels": np.zeros(30)}, r"^labels=0: must be -1 or 1 for loss='logistic'; correct"),
         (
             {"labels": np.ones(29)},
-            r"^labels=\(29,\): must be one per row of features, here \(30, 7",
+            r"^labels=ndarray of 29 float64: must have one entry per row of features, there are 30",
         ),
-        ({"features": np.full((30, 70), np.nan)}, r"^features: some are not finite; bring"),
+        (
+            {"features": np.full((30, 70), np.nan)},
+            r"^features\[0, 0\]=nan: must be finite; replace",
+        ),
         ({"ridge": 0.0}, r"^ridge=0: must be finite and greater than 0; change it"),
         ({"ridge": []}, r"^ridge=\[\]: must hold at least one number; add one"),
-        ({"loss": "huber", "labels": np.full(30, np.inf)}, r"^labels=inf: must be finite for"),
+        ({"loss": "huber", "labels": np.full(30, np.inf)}, r"^labels\[0\]=inf: must be finite"),
         ({"loss": "logit"}, r"^loss='logit': must be one of square, .*; did you mean"),
     ],
 )

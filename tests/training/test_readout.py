@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from onegrad import InvalidInput
-from onegrad.training.readout import fit_readout
+from onegrad.training.readout import fit_readout, ridge_readout
 
 
 def direct(features, labels, ridge):
@@ -86,8 +86,11 @@ def test_double_precision_takes_over_where_single_is_too_coarse(rng, size, ridge
 def test_features_that_are_not_finite_are_refused():
     features = np.array([[np.inf, 1.0], [1.0, 2.0]])
     for precision in (np.float64, np.float32):
-        with pytest.raises(InvalidInput, match="not finite; bring learning rate"):
+        with pytest.raises(InvalidInput, match=r"^features\[0, 0\]=inf: must be finite; replace"):
             fit_readout(features.astype(precision), np.ones(2), ridge=0.1)
+        # Features that a network made are no user's: the message says what to change.
+        with pytest.raises(InvalidInput, match="not finite; bring learning rate"):
+            ridge_readout(features.astype(precision), np.ones(2), ridge=0.1)
 
 
 def test_a_singular_gram_matrix_is_an_error_that_names_the_remedy():

@@ -28,7 +28,7 @@ from onegrad.machine.rates import Stage
 from onegrad.models.conditioned_directions import extended_basis, leading_direction
 from onegrad.models.feature_map import Points
 from onegrad.models.laws import Law
-from onegrad.models.model import MODELS, Family, Model
+from onegrad.models.model import MODELS, Family, Model, checked_arguments
 from onegrad.models.network import NetworkMap
 from onegrad.problem.problem import Problem
 from onegrad.training.instance import Instance
@@ -103,9 +103,10 @@ class ConditionalMap:
 
 
 def conditional_map(
-    activation: Function, mixture: Mixture, initial: Floats, trained: Floats
+    activation: Function | str, mixture: Mixture, initial: Floats, trained: Floats
 ) -> ConditionalMap:
     """Return the conditional Gaussian model of σ(F̂x); one k×k factor per component."""
+    activation = functions.activation_of(activation)
     wide = trained.astype(np.float64, copy=False)
     direction = leading_direction(wide - initial)
     conditioned = {}
@@ -157,8 +158,9 @@ class ConditionalModel(Model):
 
     def feature_map(self, instance: Instance, layers: Layers, trained: Floats) -> ConditionalMap:
         """Return features that are Gaussian given component and spike coordinates."""
+        known, after = checked_arguments(instance, layers, trained)
         activation = functions.get_activation(instance.problem.network.activation)
-        return conditional_map(activation, instance.mixture, layers.first, trained)
+        return conditional_map(activation, instance.mixture, known.first, after)
 
     def check(self, problem: Problem) -> None:
         """Raise InvalidInput where the data have no known spikes, or the step no direction."""

@@ -15,7 +15,7 @@ from onegrad.describe.exceptions import InvalidInput
 from onegrad.machine.rates import Stage
 from onegrad.models.feature_map import Points
 from onegrad.models.laws import Law
-from onegrad.models.model import MODELS, Family, Model, Request
+from onegrad.models.model import MODELS, Family, Model, Request, checked_arguments
 from onegrad.problem.problem import Problem
 from onegrad.training.instance import Instance
 from onegrad.training.layers import Layers
@@ -88,6 +88,7 @@ class HermiteModel(Model):
 
     def feature_map(self, instance: Instance, layers: Layers, trained: Floats) -> HermiteMap:
         """Return the expansion of σ at the deviation b of the bulk."""
+        checked_arguments(instance, layers, trained)
         activation = functions.get_activation(instance.problem.network.activation)
         return HermiteMap(expand(activation, instance.scales.bulk_deviation, degree=self.degree))
 

@@ -7,20 +7,21 @@ whether it has theory.
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from onegrad.describe.arrays import Floats
-from onegrad.describe.checks import shown
+from onegrad.describe.arrays import Floats, matching_rows
+from onegrad.describe.checks import is_called_with, shown, text
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.registry import Registry, mark_of_source
 from onegrad.machine.rates import Stage
 from onegrad.models.feature_map import FeatureMap
 from onegrad.problem.problem import Problem
 from onegrad.training.instance import Instance
-from onegrad.training.layers import Layers
+from onegrad.training.layers import Layers, checked_first_layer, checked_layers
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,15 @@ class Model(ABC):
         return 0.0
 
 
+def checked_arguments(instance: Instance, layers: Layers, trained: Floats) -> tuple[Layers, Floats]:
+    """Return F and w, and F̂, of `feature_map`; raise InvalidInput where they do not fit."""
+    known = checked_layers(layers)
+    checked_first_layer(instance, known.first, name="layers.first")
+    after = checked_first_layer(instance, trained, name="trained")
+    matching_rows("trained", after, "layers.first", len(known.first))
+    return known, after
+
+
 @dataclass(frozen=True)
 class Request:
     """A model asked for by name: the whole text, what stands after the colon, default degree."""
@@ -95,13 +105,33 @@ def register_model(
     A class is made with its name alone. `argument` is the word for what may follow a colon, as in
     hermite:DEGREE; the function finds it in its request.
     """
+    if argument is not None:
+        text("argument", argument)
     if not callable(make):
         raise InvalidInput(f"make={shown(make)}: must be a model or a function; pass one")
     if isinstance(make, type):
+        _require_model(make)
         family = Family(_from_class(make), argument)
     else:
+        if not is_called_with(make, "request"):
+            raise InvalidInput(f"make={shown(make)}: must be called as make(request); correct it")
         family = Family(make, argument)
     MODELS.add(name, family, mark=mark_of_source(make))
+
+
+def _require_model(make: type) -> None:
+    """Raise InvalidInput unless a class is a whole model that is made with its name alone."""
+    if not issubclass(make, Model):
+        raise InvalidInput(f"make={shown(make)}: must be a subclass of Model; derive it")
+    missing = sorted(make.__abstractmethods__)
+    if missing:
+        raise InvalidInput(f"make={shown(make)}: must have {', '.join(missing)}; add it")
+    try:
+        inspect.signature(make).bind("name")
+    except TypeError as error:
+        raise InvalidInput(
+            f"make={shown(make)}: must be made with its name alone ({error}); register a function"
+        ) from None
 
 
 def _from_class(model: type[Model]) -> Callable[[Request], Model]:

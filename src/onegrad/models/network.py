@@ -13,7 +13,7 @@ from onegrad.calculus.function import Function
 from onegrad.describe.arrays import Floats, Normals
 from onegrad.models.feature_map import Points
 from onegrad.models.laws import Law
-from onegrad.models.model import MODELS, Family, Model
+from onegrad.models.model import MODELS, Family, Model, checked_arguments
 from onegrad.training.instance import Instance
 from onegrad.training.layers import Layers
 
@@ -25,6 +25,9 @@ class NetworkMap:
     activation: Function
     noise_variance: float = 0.0
     degree: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "activation", functions.function_of(self.activation))
 
     @property
     def pair_function(self) -> Function | None:
@@ -64,6 +67,7 @@ class TrainedNetwork(Model):
 
     def feature_map(self, instance: Instance, layers: Layers, trained: Floats) -> NetworkMap:
         """Return σ."""
+        checked_arguments(instance, layers, trained)
         return NetworkMap(functions.get_activation(instance.problem.network.activation))
 
 
@@ -80,6 +84,7 @@ class UntrainedNetwork(Model):
 
     def feature_map(self, instance: Instance, layers: Layers, trained: Floats) -> NetworkMap:
         """Return σ."""
+        checked_arguments(instance, layers, trained)
         return NetworkMap(functions.get_activation(instance.problem.network.activation))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 
 from onegrad.describe.checks import shown
@@ -12,7 +11,7 @@ from onegrad.models.hermite import HermiteModel as _Hermite  # noqa: F401 (regis
 from onegrad.models.model import MODELS, Model, Request
 from onegrad.models.network import TrainedNetwork as _Network  # noqa: F401 (registers)
 from onegrad.problem.problem import Problem, require_problem
-from onegrad.training.instance import Instance, draw
+from onegrad.training.instance import Instance, draw, require_instance
 
 Names = Sequence[str] | str
 
@@ -28,6 +27,7 @@ def resolve_models(problem: Problem, names: Names, *, seed: int = 0) -> list[Mod
 
 def models_of(instance: Instance, names: Names) -> list[Model]:
     """Return the models by name, each once; "hermite" has the instance's degree."""
+    require_instance(instance)
     return models_named(instance.problem, names, theorem_degree=instance.scales.degree)
 
 
@@ -52,11 +52,14 @@ def parse_model(name: str, *, theorem_degree: int) -> Model:
     family, colon, argument = text.partition(":")
     known = family if family in MODELS else family.lower()
     if known not in MODELS or (colon and MODELS[known].argument is None):
-        near = difflib.get_close_matches(text.lower(), model_names(), n=1)
-        hint = f"did you mean {near[0]!r}?" if near else "choose one, or register your own"
-        raise InvalidInput(f"models={name!r}: must be one of {', '.join(model_names())}; {hint}")
+        raise MODELS.unknown(name, field="models", known=model_names())
     whole = f"{known}{colon}{argument}"
-    return MODELS[known].make(Request(whole, argument if colon else None, theorem_degree))
+    made = MODELS[known].make(Request(whole, argument if colon else None, theorem_degree))
+    if not isinstance(made, Model):
+        raise InvalidInput(
+            f"models={whole!r}: its function returned {shown(made)}, no Model; register another"
+        )
+    return made
 
 
 def model_names() -> list[str]:

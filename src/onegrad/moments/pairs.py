@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onegrad.describe.arrays import Floats
+from onegrad.machine.pulse import moved
 from onegrad.models.feature_map import FeatureMap
 from onegrad.models.laws import Law
 from onegrad.moments.series import Series, powers
@@ -57,9 +58,12 @@ def pair_sums(first_layer: Floats, sums: Sequence[PairSum]) -> list[Floats]:
     by_law: dict[int, list[_RunningSum]] = {}
     for running in unfinished:
         by_law.setdefault(running.law.component, []).append(running)
+    done = 0.0
     for rows, columns, product in _blocks(first_layer / reference[:, None].astype(dtype)):
         for group in by_law.values():
             _add_block(group, product, rows, columns)
+        done += product.size / (2 if rows == columns else 1)  # squares hold each pair twice
+        moved(2 * done / len(first_layer) ** 2)
     for running in unfinished:
         running.series.warn_if_truncated()
     return totals

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from onegrad.data.multi_index import LARGEST_LABEL
-from onegrad.describe.arrays import Floats, Normals
+from onegrad.data.population import RowLabels
+from onegrad.describe.arrays import Floats, Ints, Normals
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.training.streams import Stream
 
@@ -69,16 +70,18 @@ class BatchDraw:
         if keep is not None and population.counts == "exact":
             normals = keep(rng, self.stream)
         inputs = population.sample(counts, normals, self.earlier)
-        return self._labelled(inputs, counts, self._label_rng())
+        return self._labelled(inputs, counts, self._label_rng(), np.zeros(len(counts), int))
 
     def granules(self) -> Iterator[Batch]:
         """Yield the rows in blocks of at most GRANULE rows, each from one component."""
         population, noise = self.instance.population, self._label_rng()
         rng = self.instance.streams.generator(self.stream, *self.names)
         counts = population.draw_counts(self.size, rng)
+        before = np.zeros(len(counts), dtype=int)
         for index, block in population.blocks(counts, rng, self.earlier):
             rows = tuple(len(block) if i == index else 0 for i in range(len(counts)))
-            yield self._labelled(block, rows, noise)
+            yield self._labelled(block, rows, noise, before)
+            before[index] += len(block)
 
     def blocks(self) -> Iterator[Batch]:
         """Yield the rows in blocks of BLOCK_ROWS, across components."""
@@ -87,6 +90,7 @@ class BatchDraw:
         counts = population.draw_counts(self.size, rng)
         inputs = np.empty((min(BLOCK_ROWS, self.size), population.dimension))
         filled, rows = 0, np.zeros(len(counts), dtype=int)
+        before = np.zeros_like(rows)
         for index, granule in population.blocks(counts, rng, self.earlier):
             start = 0
             while start < len(granule):
@@ -95,24 +99,50 @@ class BatchDraw:
                 rows[index] += taken
                 filled, start = filled + taken, start + taken
                 if filled == BLOCK_ROWS:
-                    yield self._labelled(inputs.copy(), _whole_numbers(rows), noise)
+                    yield self._labelled(inputs.copy(), _whole_numbers(rows), noise, before)
+                    before += rows
                     filled, rows = 0, np.zeros_like(rows)
         if filled:
-            yield self._labelled(inputs[:filled].copy(), _whole_numbers(rows), noise)
+            yield self._labelled(inputs[:filled].copy(), _whole_numbers(rows), noise, before)
 
     def _label_rng(self) -> np.random.Generator:
         return self.instance.streams.generator(self.stream, *self.names, "labels")
 
-    def _labelled(self, inputs: Floats, counts: tuple[int, ...], rng: np.random.Generator) -> Batch:
-        teacher = self.instance.teacher
-        projections = inputs @ teacher.directions
-        unlabelled = Batch(inputs, projections, counts)
-        parts = [
-            teacher.labels(projections[rows], index, rng) for index, rows in unlabelled.components()
-        ]
-        labels = np.concatenate(parts)
+    def _labelled(
+        self, inputs: Floats, counts: tuple[int, ...], rng: np.random.Generator, before: Ints
+    ) -> Batch:
+        """Return a batch with its labels; `before` are the rows of each component before it."""
+        labels = self._row_labels(inputs, counts, rng, before)
+        if labels is None:
+            teacher = self.instance.teacher
+            projections = inputs @ teacher.directions
+            unlabelled = Batch(inputs, projections, counts)
+            parts = [
+                teacher.labels(projections[rows], index, rng)
+                for index, rows in unlabelled.components()
+            ]
+            labels = np.concatenate(parts)
         self._require_finite(labels)
         return Batch(inputs.astype(self.instance.dtype, copy=False), labels, counts)
+
+    def _row_labels(
+        self, inputs: Floats, counts: tuple[int, ...], rng: np.random.Generator, before: Ints
+    ) -> Floats | None:
+        """Return the rows' own numbers y, where they have them and the teacher reads labels."""
+        population, teacher = self.instance.population, self.instance.problem.teacher
+        if not (teacher.reads_labels and isinstance(population, RowLabels)):
+            return None
+        parts = [
+            population.row_labels(part, int(before[part]), count, self.earlier)
+            for part, count in enumerate(counts)
+            if count
+        ]
+        known = [part for part in parts if part is not None]
+        if len(known) < len(parts):
+            return None
+        labels: Floats = np.concatenate(known) - self.instance.subtracted.of(inputs)
+        noise: float = getattr(teacher, "noise", 0.0)
+        return labels + noise * rng.standard_normal(len(labels)) if noise else labels
 
     def _require_finite(self, labels: Floats) -> None:
         wrong = labels[~(np.abs(labels) <= LARGEST_LABEL)]  # nan is not either

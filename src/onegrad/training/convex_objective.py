@@ -35,18 +35,22 @@ class Terms(Protocol):
 
 @dataclass(frozen=True)
 class LossTerms:
-    """e_i(u) = ℓ(y_i, u) of a smooth loss."""
+    """e_i(u) = s_i ℓ(y_i, u) of a smooth loss; s_i = 1 where samples have no weights."""
 
     loss: NamedLoss
     labels: Floats
+    weights: Floats | None = None
 
     def slopes(self, u: Floats) -> Floats:
-        """Return ℓ'(y_i, u_i)."""
-        return self.loss.derivative(self.labels, u)
+        """Return s_i ℓ'(y_i, u_i)."""
+        return self._weighted(self.loss.derivative(self.labels, u))
 
     def bends(self, u: Floats) -> tuple[Floats, Floats]:
-        """Return ℓ'(y_i, u_i) and ℓ''(y_i, u_i)."""
-        return self.slopes(u), self.loss.curvature(self.labels, u)
+        """Return s_i ℓ'(y_i, u_i) and s_i ℓ''(y_i, u_i)."""
+        return self.slopes(u), self._weighted(self.loss.curvature(self.labels, u))
+
+    def _weighted(self, values: Floats) -> Floats:
+        return values if self.weights is None else self.weights * values
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from onegrad.data.mixture import Mixture
 from onegrad.data.population import Population
 from onegrad.data.teacher import Teacher
 from onegrad.data.teacher_sum import TeacherSum, residual
-from onegrad.describe.checks import whole_number
-from onegrad.problem.problem import Problem
+from onegrad.describe.checks import of_kind, whole_number
+from onegrad.problem.problem import Problem, require_problem
 from onegrad.problem.scaling import Scales, resolve_scales
 from onegrad.training.batches import Batch, BatchDraw, Keep
 from onegrad.training.low_degree import NOTHING, LowDegree
@@ -63,6 +63,7 @@ class Instance:
 
     def step_draw(self, step: int) -> BatchDraw:
         """Return the batch of step 1, 2, …: its own, or that of the first."""
+        whole_number("step", step, least=1)
         problem = self.problem
         size = problem.samples_per_step
         if step == 1 or problem.training.batches == "reused":
@@ -73,6 +74,7 @@ class Instance:
 
     def readout_draw(self, step: int) -> BatchDraw:
         """Return the batch of the readout after a step; before the first, that of the first."""
+        whole_number("step", step, least=0)
         problem = self.problem
         if problem.readout.batch == "same":
             return self.step_draw(max(step, 1))
@@ -105,6 +107,7 @@ class Instance:
 
 def draw(problem: Problem, *, seed: int = 0, trial: int = 0) -> Instance:
     """Return the instance of (problem, seed, trial): mixture, teacher and every scale."""
+    require_problem(problem)
     streams = Streams(
         whole_number("seed", seed, least=0), whole_number("trial", trial, least=0), problem.redraw
     )
@@ -122,3 +125,8 @@ def draw(problem: Problem, *, seed: int = 0, trial: int = 0) -> Instance:
     )
     teacher = problem.teacher.draw(population, scales.norm, streams.generator(Stream.TEACHER))
     return Instance(problem, population, teacher, scales, streams)
+
+
+def require_instance(instance: object) -> None:
+    """Raise InvalidInput unless an Instance was given."""
+    of_kind("instance", instance, Instance, remedy="make one with draw(problem)")

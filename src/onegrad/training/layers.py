@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onegrad.describe.arrays import Floats, Normals
+from onegrad.describe.arrays import Floats, Normals, columns_of, matching_rows, real_array
+from onegrad.describe.checks import of_kind
 from onegrad.training.batches import Keep
-from onegrad.training.instance import Instance
+from onegrad.training.instance import Instance, require_instance
 from onegrad.training.streams import Stream
 
 
@@ -20,8 +21,26 @@ class Layers:
     second: Floats
 
 
+def checked_layers(layers: object) -> Layers:
+    """Return layers whose arrays are real, finite and fit together, for a function's door."""
+    given = of_kind("layers", layers, Layers, remedy="make them with Layers(first, second)")
+    first = real_array("layers.first", given.first, axes=("neurons", "inputs"))
+    second = real_array("layers.second", given.second, axes=("weights",))
+    matching_rows("layers.second", second, "layers.first", len(first))
+    return Layers(first, second)
+
+
+def checked_first_layer(instance: Instance, first_layer: object, *, name: str) -> Floats:
+    """Return a first layer that fits an instance's inputs, for a function's door."""
+    require_instance(instance)
+    first = real_array(name, first_layer, axes=("neurons", "inputs"))
+    columns_of(name, first, instance.problem.dimension, said="the problem's dimension")
+    return first
+
+
 def initialise(instance: Instance) -> Layers:
     """Return F and w by the problem's rules."""
+    require_instance(instance)
     return Layers(draw_first_layer(instance), draw_second_layer(instance))
 
 

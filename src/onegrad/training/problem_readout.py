@@ -9,9 +9,9 @@ import numpy as np
 from onegrad.describe.arrays import Floats
 from onegrad.problem.problem import Problem
 from onegrad.training.batches import Batch
-from onegrad.training.convex_readout import fit_convex
+from onegrad.training.convex_readout import loss_readout
 from onegrad.training.instance import Instance
-from onegrad.training.readout import FittedReadout, fit_outputs, fit_readout
+from onegrad.training.readout import FittedReadout, ridge_readout, ridge_readouts
 from onegrad.training.streamed_readout import FeatureSums, fit_from_sums, outputs_from_sums
 
 
@@ -69,9 +69,9 @@ def readout_from_features(instance: Instance, batch: Batch, phi: Floats) -> Prob
         return _class_readout(problem, phi, class_targets(instance, batch))
     readout: FittedReadout
     if problem.readout.loss == "square":
-        readout = fit_readout(phi, batch.labels, ridge=problem.ridges)
+        readout = ridge_readout(phi, batch.labels, ridge=problem.ridges)
     else:
-        readout = fit_convex(phi, batch.labels, loss=problem.readout.loss, ridge=problem.ridges)
+        readout = loss_readout(phi, batch.labels, loss=problem.readout.loss, ridge=problem.ridges)
     rate = None
     if problem.binary:
         low = np.reshape(instance.subtracted.of(batch.inputs), (-1, 1))
@@ -83,10 +83,10 @@ def readout_from_features(instance: Instance, batch: Batch, phi: Floats) -> Prob
 def _class_readout(problem: Problem, phi: Floats, targets: Floats) -> ClassReadout:
     outputs: tuple[FittedReadout, ...]
     if problem.readout.loss == "square":
-        outputs = fit_outputs(phi, targets, ridge=problem.ridges)
+        outputs = ridge_readouts(phi, targets, ridge=problem.ridges)
     else:
         outputs = tuple(
-            fit_convex(phi, column, loss=problem.readout.loss, ridge=problem.ridges)
+            loss_readout(phi, column, loss=problem.readout.loss, ridge=problem.ridges)
             for column in targets.T
         )
     readout = ClassReadout(outputs)

@@ -11,7 +11,8 @@ from scipy.linalg.blas import dsyrk, ssyrk, strsv
 from scipy.linalg.lapack import spotrf
 
 from onegrad.calculus.cholesky import solve_ridge
-from onegrad.describe.arrays import Floats
+from onegrad.describe.arrays import Floats, matching_rows, real_array
+from onegrad.describe.checks import positive_numbers, shown
 from onegrad.describe.exceptions import InvalidInput
 
 # Refinement ends when the next change would be this small beside the solution. A round that gains
@@ -63,6 +64,29 @@ def fit_readout(
     features in single precision with one penalty: then a factor in single precision is enough,
     and refinement brings the solution to float64.
     """
+    phi = real_array("features", features, axes=("samples", "features"))
+    y = real_array("labels", labels, axes=("numbers",))
+    matching_rows("labels", y, "features", len(phi))
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is checked
+        readout = ridge_readout(phi, y, ridge=positive_numbers("ridge", ridge))
+    _require_finite_readouts(readout)
+    return readout
+
+
+def _require_finite_readouts(*readouts: FittedReadout) -> None:
+    """Raise InvalidInput where weights or errors overflowed."""
+    for readout in readouts:
+        if not (np.all(np.isfinite(readout.weights)) and np.all(np.isfinite(readout.train_mse))):
+            raise InvalidInput(
+                f"ridge={shown(readout.ridge.tolist())}: the readout's weights or errors are not "
+                "finite; bring features, labels and ridge nearer to 1"
+            )
+
+
+def ridge_readout(
+    features: Floats, labels: Floats, *, ridge: float | Sequence[float]
+) -> FittedReadout:
+    """Return `fit_readout` of arrays and penalties that are known to be right."""
     penalties = np.atleast_1d(np.asarray(ridge, dtype=float))
     weights, squares = _fitted(features, labels, penalties)
     return FittedReadout(penalties, weights, squares)
@@ -75,6 +99,19 @@ def fit_outputs(
 
     It is in float64 whatever the features are.
     """
+    phi = real_array("features", features, axes=("samples", "features"))
+    y = real_array("labels", labels, axes=("samples", "outputs"))
+    matching_rows("labels", y, "features", len(phi))
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is checked
+        readouts = ridge_readouts(phi, y, ridge=positive_numbers("ridge", ridge))
+    _require_finite_readouts(*readouts)
+    return readouts
+
+
+def ridge_readouts(
+    features: Floats, labels: Floats, *, ridge: float | Sequence[float]
+) -> tuple[FittedReadout, ...]:
+    """Return `fit_outputs` of arrays and penalties that are known to be right."""
     penalties = np.atleast_1d(np.asarray(ridge, dtype=float))
     weights, squares = _fitted(features, labels, penalties)
     return tuple(

@@ -10,14 +10,16 @@ import numpy as np
 from onegrad.calculus import functions
 from onegrad.calculus.rules import get_rule, with_momentum
 from onegrad.calculus.spectra import matrix_spectrum
-from onegrad.describe.arrays import Floats
+from onegrad.calculus.update_directions import Inputs
+from onegrad.describe.arrays import Floats, real_array
+from onegrad.describe.checks import of_kind, whole_number
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.training.batches import Batch, BatchDraw
-from onegrad.training.instance import Instance
+from onegrad.training.instance import Instance, require_instance
 from onegrad.training.layers import Layers, initialise
 from onegrad.training.low_degree import LowDegree, estimate_low_degree
 from onegrad.training.reuse import Shared
-from onegrad.training.step import STEP_ROWS, descent_direction, streamed_direction
+from onegrad.training.step import STEP_ROWS, batch_direction, streamed_direction
 
 LARGEST_WEIGHT = 1e100  # squares of sums of squares must not overflow
 
@@ -51,9 +53,13 @@ class Run:
     def __init__(
         self, instance: Instance, *, shared: Shared | None = None, state: RunState | None = None
     ) -> None:
+        require_instance(instance)
+        if shared is not None:
+            of_kind("shared", shared, Shared, remedy="make one, or leave it out")
         self.instance, self._shared = instance, shared
         self.layers = initialise(instance) if shared is None else shared.initialise(instance)
-        self.state = RunState(0, self.layers.first) if state is None else state
+        start = RunState(0, self.layers.first) if state is None else state
+        self.state = start if state is None else _checked_state(state, self.layers.first)
         self._parts: dict[int, LowDegree] = {}
 
     @property
@@ -63,10 +69,11 @@ class Run:
 
     def instance_at(self, step: int) -> Instance:
         """Return the instance with the labels that step and readout see there."""
-        return self.instance.without(self.low_degree(max(step, 1)))
+        return self.instance.without(self.low_degree(max(whole_number("step", step, least=0), 1)))
 
     def low_degree(self, step: int) -> LowDegree:
         """Return the part of the labels that is estimated on a step's batch."""
+        whole_number("step", step, least=1)
         problem = self.instance.problem
         place = 1 if problem.training.batches == "reused" else step
         if place not in self._parts:
@@ -82,25 +89,12 @@ class Run:
         """Return the next step after taking it."""
         number = self.state.step + 1
         instance = self.instance_at(number)
-        problem, training = instance.problem, instance.problem.training
         draw = instance.step_draw(number)
         # A batch of a size to hold is drawn once, for the gradient and for what the rule reads.
         batch = self._held_batch(instance, draw, number) if draw.held else None
         gradient = self._gradient(draw, batch, number)
-        moved = with_momentum(gradient, self.state.momentum, training.momentum)
-        direction = get_rule(training.rule).direction(moved, lambda: _inputs(draw, batch))
-        rate = instance.scales.learning_rate
-        if rate is None:
-            norm = matrix_spectrum(direction).norm
-            exponent = problem.scaling.exponent_of(number)
-            rate = float(problem.dimension) ** exponent / norm if norm > 0 else 0.0
-        first = self.first
-        if rate != 0:
-            first = direction * direction.dtype.type(rate)
-            first += self.first
-        _require_finite(first, rate, number)
-        self.state = RunState(number, first, moved if training.momentum else None)
-        return StepTaken(number, rate, gradient, first)
+        taken, self.state = next_state(instance, self.state, gradient, lambda: _inputs(draw, batch))
+        return taken
 
     def _held_batch(self, instance: Instance, draw: BatchDraw, number: int) -> Batch:
         if self._shared is None or number > 1:
@@ -117,9 +111,30 @@ class Run:
         known = None
         if self._shared is not None and number == 1:
             known = self._shared.step_preactivations(self.instance, layers, batch)
-        return descent_direction(
+        return batch_direction(
             layers, batch.inputs, batch.labels, activation=activation, preactivations=known
         )
+
+
+def next_state(
+    instance: Instance, state: RunState, gradient: Floats, inputs: Inputs
+) -> tuple[StepTaken, RunState]:
+    """Return the step along the rule's direction of G, and the state after it."""
+    problem, training, number = instance.problem, instance.problem.training, state.step + 1
+    moved = with_momentum(gradient, state.momentum, training.momentum)
+    direction = get_rule(training.rule).direction(moved, inputs)
+    rate = instance.scales.learning_rate
+    if rate is None:
+        norm = matrix_spectrum(direction).norm
+        exponent = problem.scaling.exponent_of(number)
+        rate = float(problem.dimension) ** exponent / norm if norm > 0 else 0.0
+    first = state.first
+    if rate != 0:
+        first = direction * direction.dtype.type(rate)
+        first += state.first
+    _require_finite(first, rate, number)
+    taken = StepTaken(number, rate, gradient, first)
+    return taken, RunState(number, first, moved if training.momentum else None)
 
 
 def _inputs(draw: BatchDraw, batch: Batch | None) -> Iterator[Floats]:
@@ -129,6 +144,27 @@ def _inputs(draw: BatchDraw, batch: Batch | None) -> Iterator[Floats]:
     else:
         for start in range(0, len(batch.inputs), STEP_ROWS):
             yield batch.inputs[start : start + STEP_ROWS]
+
+
+def _checked_state(state: object, initial: Floats) -> RunState:
+    """Return a copy of a state to go on from; raise InvalidInput where it is not of this run."""
+    given = of_kind("state", state, RunState, remedy="take the state of a Run")
+    step = whole_number("state.step", given.step, least=0)
+    first = _copied("state.first", given.first, initial)
+    if given.momentum is None:
+        return RunState(step, first)
+    return RunState(step, first, _copied("state.momentum", given.momentum, initial))
+
+
+def _copied(name: str, array: object, initial: Floats) -> Floats:
+    """Return a copy of an array that has the form of the initial first layer."""
+    checked = real_array(name, array, axes=("neurons", "inputs"))
+    if checked.shape != initial.shape:
+        raise InvalidInput(
+            f"{name}: has shape {checked.shape}, must be {initial.shape} as the problem says; "
+            "take the state of a Run of it"
+        )
+    return np.array(checked, dtype=initial.dtype)
 
 
 def finished_run(instance: Instance, shared: Shared | None = None) -> Run:
