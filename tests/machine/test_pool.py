@@ -10,7 +10,8 @@ import pytest
 from onegrad import register_function
 from onegrad.calculus import functions
 from onegrad.describe.exceptions import Failure
-from onegrad.machine.pool import run_jobs
+from onegrad.machine import pool, workers
+from onegrad.machine.pool import MOST_DEATHS, run_jobs, run_tasks
 
 
 def later(index):
@@ -59,3 +60,70 @@ def die():
 def test_a_job_that_keeps_killing_its_workers_is_said():
     with pytest.raises(Failure, match="3 died while they ran job 0"):
         list(run_jobs(die, [{}], workers=2))
+
+
+def die_in_initializer(*_arguments):
+    os._exit(9)
+
+
+def test_a_worker_that_dies_before_it_begins_does_not_count(monkeypatch, tmp_path):
+    starts = []
+    submit = workers.Worker.submit
+
+    def submit_to_a_dying_one(self, function, arguments):
+        starts.append(function)
+        if len(starts) <= MOST_DEATHS:  # as often as a job may kill its workers
+            return submit(self, die, ())  # ends without having begun a trial
+        return submit(self, function, arguments)
+
+    monkeypatch.setattr(workers.Worker, "submit", submit_to_a_dying_one)
+    monkeypatch.setattr(pool, "RETRY_SECONDS", 0.0)
+    monkeypatch.setattr(pool, "LONGEST_REST_SECONDS", 0.01)
+    jobs = [{"path": __file__}] * 1
+    assert list(run_jobs(die_once, jobs, workers=2)) == ["alive"]
+    assert len(starts) == MOST_DEATHS + 1
+
+
+def test_workers_that_all_die_early_end_the_run(monkeypatch):
+    monkeypatch.setattr(workers, "_prepare", die_in_initializer)
+    monkeypatch.setattr(pool, "RETRY_SECONDS", 0.0)
+    monkeypatch.setattr(pool, "LONGEST_REST_SECONDS", 0.01)
+    monkeypatch.setattr(pool, "MOST_FALSE_STARTS", 3)
+    monkeypatch.setattr(pool, "_IDLE", pool._Idle())
+    with pytest.raises(Failure, match="3 in a row died before they began a trial"):
+        list(run_jobs(die_once, [{"path": __file__}] * 2, workers=2))
+
+
+def begin_and_die_at(index, deadly):
+    """Begin a trial; the process ends once in the job of that index."""
+    workers.begin()
+    if index == 0 and not os.path.exists(deadly):  # noqa: PTH110 (pickled by value)
+        open(deadly, "w").close()  # noqa: PTH123
+        os._exit(9)
+    return index
+
+
+def test_what_is_tried_again_comes_last_and_after_a_while(tmp_path, monkeypatch):
+    monkeypatch.setattr(pool, "RETRY_SECONDS", 0.3)
+    died = []
+
+    def again(task, begun):
+        died.append((task, begun, time.monotonic()))
+        return [task], None
+
+    mark = str(tmp_path / "mark")
+    outcomes = []
+    ended = {}
+    for outcome in run_tasks(
+        begin_and_die_at,
+        range(6),
+        arguments=lambda index: (index, mark),
+        workers=1,
+        after_death=again,
+    ):
+        outcomes.append(outcome)
+        ended[outcome] = time.monotonic()
+    assert outcomes == [1, 2, 3, 4, 5, 0]
+    ((task, begun, when),) = died
+    assert (task, begun) == (0, 1)
+    assert ended[0] - when >= 0.3

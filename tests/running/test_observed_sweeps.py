@@ -136,7 +136,7 @@ def test_a_damaged_row_is_told_and_computed_again(tmp_path, spoil, advances):
         assert [run["trial"] for _, run in Results.load(tmp_path).observed()] == [0]
     assert len(plan_sweep(sweep(observe="neurons"), tmp_path).missing) == 1
     advances.clear()
-    with pytest.warns(UserWarning, match="torn line"):
+    with pytest.warns(UserWarning, match=r"1 of 3 lines damaged; set aside as rows-.*\.damaged"):
         again = run_sweep(sweep(observe="neurons"), tmp_path)
     assert advances == [1, 2, 3]
     assert again.observed() == whole

@@ -14,7 +14,12 @@ import pytest
 
 from conftest import small
 from onegrad import InvalidInput, Sweep, register_function, run_sweep
-from onegrad.running.store import read
+from onegrad.machine.pool import MOST_DEATHS
+from onegrad.machine.signals import stop_on_signals
+from onegrad.running.driver import SweepInterrupted
+from onegrad.running.engines import _after_death
+from onegrad.running.jobs import Job, Task
+from onegrad.running.store import Writer, read
 
 COMMAND = [sys.executable, "-c", "from onegrad.cli.main import main; main()"]
 QUICK_ENVIRONMENT = {
@@ -134,6 +139,17 @@ def test_rows_do_not_depend_on_the_number_of_workers(tmp_path):
     assert rows[0] == rows[1] == rows[2]
 
 
+def test_only_the_trial_that_a_worker_died_with_counts_the_death():
+    jobs = [Job("simulate", small(), (), 0, trial) for trial in range(4)]
+    again, outcome = _after_death(Task(jobs), 3)
+    assert outcome is None
+    assert [(task.jobs, task.deaths) for task in again] == [
+        ([job], int(job.trial == 2)) for job in jobs
+    ]
+    again, outcome = _after_death(Task(jobs[:1], MOST_DEATHS - 1), 1)
+    assert (again, outcome.failed) == ([], 1)
+
+
 def test_a_killed_worker_is_replaced_and_its_trial_retried(tmp_path):
     psutil = pytest.importorskip("psutil")
     sweep = two_hundred(tmp_path)
@@ -229,18 +245,63 @@ def test_failures_of_another_sweep_do_not_fail_this_one(tmp_path):
     assert "failed" not in errors
 
 
-def test_ctrl_c_stops_cleanly_and_says_how_to_continue(tmp_path):
+SIGNALS = [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "ended by SIGTERM")]
+SIGNALS += [(signal.SIGHUP, "ended by SIGHUP")]
+
+
+@pytest.mark.parametrize(("number", "how"), SIGNALS)
+def test_a_signal_stops_cleanly_and_says_how_to_continue(tmp_path, number, how):
+    psutil = pytest.importorskip("psutil")
     two_hundred(tmp_path)
     process = start(tmp_path, tmp_path / "out", "--workers", "2")
     wait_for_rows(process, tmp_path / "out", 5)
-    process.send_signal(signal.SIGINT)
+    children = psutil.Process(process.pid).children(recursive=True)
+    process.send_signal(number)
     _, errors = process.communicate(timeout=30)
-    assert process.returncode == 130
-    assert "of 200 trials are stored; start the same command again to continue" in errors
-    assert "Traceback" not in errors
+    assert process.returncode == 128 + number
     stored, lines = rows_of(tmp_path / "out")
     assert len(stored) == lines
+    said = f"{how}; {lines} of 200 trials are stored; start the same command again to continue"
+    assert errors.splitlines()[-1] == f"onegrad: {said}"
+    assert "Traceback" not in errors
+    assert children
+    _, alive = psutil.wait_procs(children, timeout=10)
+    assert not alive
     assert not read(tmp_path / "out").torn
+    assert not (tmp_path / "out" / "driver.lock").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_row_that_is_written_when_a_signal_comes_is_counted(tmp_path, monkeypatch, number):
+    append, calls = Writer.append, []
+
+    def interrupted(self, records):
+        append(self, records)
+        calls.append(number)
+        if len(calls) == 4:  # settings, then rows
+            os.kill(os.getpid(), number)
+
+    monkeypatch.setattr(Writer, "append", interrupted)
+    monkeypatch.setattr("onegrad.running.plan.TASK_SECONDS", 0.0)
+    before = signal.getsignal(signal.SIGTERM)
+    stop_on_signals()
+    try:
+        with pytest.raises(SweepInterrupted, match="3 of 200 trials are stored"):
+            run_sweep(two_hundred(tmp_path), tmp_path / "out")
+    finally:
+        for other in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(other, before)
+    assert rows_of(tmp_path / "out")[1] == 3
+
+
+def test_a_signal_that_is_ignored_stays_so():
+    code = (
+        "import os, signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
+        "from onegrad.machine.signals import stop_on_signals; stop_on_signals()\n"
+        "os.kill(os.getpid(), signal.SIGHUP); print('lives')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "lives\n"
 
 
 def test_a_full_disk_is_said_and_finished_rows_stay(tmp_path):

@@ -1,13 +1,11 @@
-"""Worker processes with one BLAS thread each, and one task in flight each.
+"""Worker processes with one task in flight each; what a dead one held is tried again, last.
 
-Each worker is a pool of one process: when it dies, it is known which task it held. Idle workers
-stay for a minute, so that the next call does not start others.
+A worker that dies before it has begun a trial does not count against the trial. Idle workers stay
+for a minute, so that the next call does not start others.
 """
 
 from __future__ import annotations
 
-import os
-import signal
 import threading
 import time
 import warnings
@@ -15,43 +13,46 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 
 from threadpoolctl import threadpool_limits
 
 from onegrad.describe.exceptions import Failure
 from onegrad.describe.registry import Snapshot, adopt, snapshot
+from onegrad.machine.pulse import listening
+from onegrad.machine.workers import Worker, begin, kill_all, tick
 
 T = TypeVar("T")
 R = TypeVar("R")
 Progress = Callable[[int, int], None]  # done, total
-# What to run in place of a task whose worker died, and what to report at once, if anything.
-AfterDeath = Callable[[T], tuple[list[T], R | None]]
+# What to run in place of a task whose worker died when it had begun so many of the task's trials,
+# and what to report at once, if anything.
+AfterDeath = Callable[[T, int], tuple[list[T], R | None]]
 
-ONE_THREAD = dict.fromkeys(
-    ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"), "1"
-)
-# A trial makes and frees the same few arrays over and over. glibc would give their pages back each
-# time and take new ones, at an eighth of a small trial's time; other C libraries ignore this.
-KEEP_PAGES = {"MALLOC_MMAP_THRESHOLD_": str(2**25), "MALLOC_TRIM_THRESHOLD_": str(2**27)}
-WORKER_ENVIRONMENT = {**ONE_THREAD, **KEEP_PAGES}
-LOOK_FOR_PARENT_SECONDS = 1.0
 IDLE_SECONDS = 60
 MOST_DEATHS = 3
+LOOK_SECONDS = 0.5  # between looks at how far running tasks are
+RETRY_SECONDS = 0.5  # until what a dead worker held is tried again: memory may be free by then
+MOST_FALSE_STARTS = 20  # workers in a row that die before they have begun anything
+LONGEST_REST_SECONDS = 5.0  # of a place whose workers die so
 
 
 def run_jobs(
-    function: Callable[..., T], jobs: Sequence[dict[str, Any]], *, workers: int
+    function: Callable[..., T],
+    jobs: Sequence[dict[str, Any]],
+    *,
+    workers: int,
+    within: Callable[[float], None] | None = None,
 ) -> Iterator[T]:
     """Yield function(**job) for every job, in order, with one BLAS thread per worker.
 
     One worker is this process, whose own thread setting is restored afterwards. A job whose worker
-    dies is tried again, MOST_DEATHS times in all.
+    dies is tried again, MOST_DEATHS times in all. `within` is told how many jobs are done, with the
+    shares of those that run.
     """
     if workers == 1:
-        for job in jobs:
-            with threadpool_limits(limits=1):
+        for index, job in enumerate(jobs):
+            with threadpool_limits(limits=1), listening(_after(index, within)):
                 result = function(**job)
             yield result
         return
@@ -64,6 +65,7 @@ def run_jobs(
         arguments=lambda task: (function, task.job, task.index, known),
         workers=workers,
         after_death=_try_again,
+        within=within,
     )
     next_index = 0
     for index, result, notes in outcomes:
@@ -77,6 +79,11 @@ def run_jobs(
             next_index += 1
 
 
+def _after(done: int, within: Callable[[float], None] | None) -> Callable[[float], None] | None:
+    """Return what a job tells its share to, after so many are done."""
+    return None if within is None else lambda share: within(done + share)
+
+
 class _Numbered:
     """A job with its place, and how many workers died with it."""
 
@@ -84,7 +91,7 @@ class _Numbered:
         self.index, self.job, self.deaths = index, job, 0
 
 
-def _try_again(task: _Numbered) -> tuple[list[_Numbered], None]:
+def _try_again(task: _Numbered, _begun: int) -> tuple[list[_Numbered], None]:
     task.deaths += 1
     if task.deaths >= MOST_DEATHS:
         raise Failure(
@@ -98,8 +105,13 @@ def _run_job(
     function: Callable[..., T], job: dict[str, Any], index: int, known: Snapshot
 ) -> tuple[int, T, list[str]]:
     """Return the job's place, result and warnings, which the caller shows once."""
+    begin()
     adopt(known)
-    with threadpool_limits(limits=1), warnings.catch_warnings(record=True) as caught:
+    with (
+        threadpool_limits(limits=1),
+        listening(tick),
+        warnings.catch_warnings(record=True) as caught,
+    ):
         warnings.simplefilter("always")
         return index, function(**job), [str(w.message) for w in caught]
 
@@ -111,74 +123,134 @@ def run_tasks(
     arguments: Callable[[T], tuple[Any, ...]],
     workers: int,
     after_death: AfterDeath[T, R],
+    within: Callable[[float], None] | None = None,
 ) -> Iterator[R]:
-    """Yield function(*arguments(task)) as tasks end, in any order, on worker processes."""
-    team: _Team[T, R] = _Team(function, arguments, deque(tasks), workers)
+    """Yield function(*arguments(task)) as tasks end, in any order, on worker processes.
+
+    The function calls `begin` before each trial of a task.
+    """
+    team: _Team[T, R] = _Team(function, arguments, deque(tasks), within)
     healthy = False
     try:
-        while team.in_flight:
-            for future in wait(team.in_flight, return_when=FIRST_COMPLETED).done:
-                slot, task = team.in_flight.pop(future)
-                outcome: R | None
-                if isinstance(future.exception(), BrokenProcessPool):
-                    team.replace(slot)
-                    again, outcome = after_death(task)
-                    team.waiting.extendleft(reversed(again))
-                else:
-                    outcome = future.result()
-                team.start(slot)
+        for _ in range(min(workers, len(tasks))):
+            team.add(_IDLE.take() or Worker())
+        while team.has_work:
+            team.start_idle()
+            for future in team.finished():
+                outcome = team.settle(future, after_death)
+                team.start_idle()
                 if outcome is not None:
                     yield outcome
         healthy = True
     finally:
         if healthy:
-            _IDLE.rest(team.executors)
+            _IDLE.rest(team.workers)
         else:
-            _kill(team.executors)
+            kill_all(team.workers)
 
 
 class _Team(Generic[T, R]):
-    """Workers with at most one task each, and the tasks that wait for one."""
+    """Workers with at most one task each, the tasks that wait, and those to be tried again."""
 
     def __init__(
         self,
         function: Callable[..., R],
         arguments: Callable[[T], tuple[Any, ...]],
         waiting: deque[T],
-        workers: int,
+        within: Callable[[float], None] | None = None,
     ) -> None:
-        self.function, self.arguments, self.waiting = function, arguments, waiting
-        self.executors = [
-            _IDLE.take() or _new_executor() for _ in range(min(workers, len(waiting)))
-        ]
-        self.in_flight: dict[Future[R], tuple[int, T]] = {}
-        for slot in range(len(self.executors)):
-            self.start(slot)
+        self._within, self._settled = within, 0
+        self._function, self._arguments, self._waiting = function, arguments, waiting
+        self._retries: deque[tuple[float, T]] = deque()  # not before a time, after all others
+        self.workers: list[Worker] = []
+        self._free_from: dict[int, float] = {}  # places without a task, and since or from when
+        self._in_flight: dict[Future[R], tuple[int, T]] = {}
+        self._false_starts = 0
 
-    def start(self, slot: int) -> None:
-        """Give the worker of a slot the next task, if there is one."""
-        if self.waiting:
-            task = self.waiting.popleft()
-            try:
-                future = self._submit(slot, task)
-            except BrokenProcessPool:  # died while it was idle
-                self.replace(slot)
-                future = self._submit(slot, task)
-            self.in_flight[future] = (slot, task)
+    @property
+    def has_work(self) -> bool:
+        """Whether a task runs or waits."""
+        return bool(self._in_flight or self._waiting or self._retries)
 
-    def _submit(self, slot: int, task: T) -> Future[R]:
-        with interrupts_ignored():
-            future: Future[R] = self.executors[slot].submit(self.function, *self.arguments(task))
-        return future
+    def add(self, worker: Worker) -> None:
+        """Take a worker into the team."""
+        self._free_from[len(self.workers)] = 0.0
+        self.workers.append(worker)
 
-    def replace(self, slot: int) -> None:
+    def start_idle(self) -> None:
+        """Give free workers the next tasks, those to be tried again last."""
+        now = time.monotonic()
+        for slot in [slot for slot, when in self._free_from.items() if when <= now]:
+            if self._waiting:
+                self._start(slot, self._waiting.popleft())
+            elif self._retries and self._retries[0][0] <= now:
+                self._start(slot, self._retries.popleft()[1])
+
+    def _start(self, slot: int, task: T) -> None:
+        del self._free_from[slot]
+        arguments = self._arguments(task)
+        try:
+            future = self.workers[slot].submit(self._function, arguments)
+        except BrokenProcessPool:  # died while it was idle
+            self._replace(slot)
+            future = self.workers[slot].submit(self._function, arguments)
+        self._in_flight[future] = (slot, task)
+
+    def finished(self) -> list[Future[R]]:
+        """Return futures that are done, none when a task may start before one is."""
+        pause = None
+        if self._free_from and (self._waiting or self._retries):
+            soonest = 0.0 if self._waiting else self._retries[0][0]
+            pause = max(0.0, soonest, min(self._free_from.values())) - time.monotonic()
+            pause = max(0.0, pause)
+        if not self._in_flight:
+            time.sleep(pause or 0.0)
+            return []
+        if self._within is not None:
+            pause = LOOK_SECONDS if pause is None else min(pause, LOOK_SECONDS)
+            running = (self.workers[slot].share() for slot, _ in self._in_flight.values())
+            self._within(self._settled + sum(running))
+        return list(wait(self._in_flight, timeout=pause, return_when=FIRST_COMPLETED).done)
+
+    def settle(self, future: Future[R], after_death: AfterDeath[T, R]) -> R | None:
+        """Return what a task brought; None when it is to be tried again."""
+        slot, task = self._in_flight.pop(future)
+        begun = self.workers[slot].take_begun()
+        now = time.monotonic()
+        self._free_from[slot] = now
+        if not isinstance(future.exception(), BrokenProcessPool):
+            self._false_starts = 0
+            self._settled += 1
+            return future.result()
+        self._replace(slot)
+        if not begun:
+            self._free_from[slot] = now + self._rest_after_false_start()
+            self._retries.append((now + RETRY_SECONDS, task))
+            return None
+        self._false_starts = 0
+        again, outcome = after_death(task, begun)
+        not_before = time.monotonic() + RETRY_SECONDS
+        self._retries.extend((not_before, part) for part in again)
+        return outcome
+
+    def _rest_after_false_start(self) -> float:
+        """Return how long a place rests whose worker died early; raise when too many did."""
+        self._false_starts += 1
+        if self._false_starts >= MOST_FALSE_STARTS:
+            raise Failure(
+                f"workers: {self._false_starts} in a row died before they began a trial; is "
+                "memory short? use fewer workers, then start the command again"
+            )
+        return min(0.1 * 2**self._false_starts, LONGEST_REST_SECONDS)
+
+    def _replace(self, slot: int) -> None:
         """Put a new worker in the place of one that died."""
-        self.executors[slot].shutdown(wait=False, kill_workers=True)
-        self.executors[slot] = _new_executor()
+        self.workers[slot].kill(wait=False)
+        self.workers[slot] = Worker()
 
 
 class _Idle:
-    """Executors without work, which wait a while for the next call.
+    """Workers without work, which wait a while for the next call.
 
     loky's own time-out is not used: it can miss the death of a worker that took the place of one
     that had left.
@@ -186,18 +258,18 @@ class _Idle:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._executors: list[Any] = []
+        self._workers: list[Worker] = []
         self._timer: threading.Timer | None = None
 
-    def take(self) -> Any | None:
-        """Return a waiting executor, None when there is none."""
+    def take(self) -> Worker | None:
+        """Return a waiting worker, None when there is none."""
         with self._lock:
-            return self._executors.pop() if self._executors else None
+            return self._workers.pop() if self._workers else None
 
-    def rest(self, executors: list[Any]) -> None:
-        """Let executors wait; after IDLE_SECONDS without a call they are ended."""
+    def rest(self, workers: list[Worker]) -> None:
+        """Let workers wait; after IDLE_SECONDS without a call they are ended."""
         with self._lock:
-            self._executors.extend(executors)
+            self._workers.extend(workers)
             if self._timer is not None:
                 self._timer.cancel()
             self._timer = threading.Timer(IDLE_SECONDS, self._dismiss)
@@ -206,65 +278,8 @@ class _Idle:
 
     def _dismiss(self) -> None:
         with self._lock:
-            executors, self._executors = self._executors, []
-        _kill(executors)
+            workers, self._workers = self._workers, []
+        kill_all(workers)
 
 
 _IDLE = _Idle()
-
-
-def _new_executor() -> Any:
-    # loky's workers do not import the caller's script again, as multiprocessing's would.
-    from joblib.externals.loky.process_executor import ProcessPoolExecutor
-
-    return ProcessPoolExecutor(
-        max_workers=1,
-        initializer=_watch_parent,
-        initargs=(os.getpid(),),
-        env=WORKER_ENVIRONMENT,
-    )
-
-
-def _kill(executors: list[Any]) -> None:
-    """End workers at once.
-
-    loky's managers are kept quiet about work that they look for after they have dropped it: a task
-    that was handed over just before its pool is killed raises KeyError in the pool's thread.
-    """
-    before = threading.excepthook
-
-    def hook(problem: threading.ExceptHookArgs) -> None:
-        managed = type(problem.thread).__name__ == "_ExecutorManagerThread"
-        if not (managed and isinstance(problem.exc_value, KeyError)):
-            before(problem)
-
-    threading.excepthook = hook
-    try:
-        for executor in executors:
-            executor.shutdown(wait=True, kill_workers=True)
-    finally:
-        threading.excepthook = before
-
-
-def _watch_parent(parent: int) -> None:
-    """Leave soon after the driver has died, however it died."""
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(LOOK_FOR_PARENT_SECONDS)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
-@contextmanager
-def interrupts_ignored() -> Iterator[None]:
-    """Let processes that are started meanwhile ignore Ctrl-C, which is the driver's to handle."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import logging
+import multiprocessing
 import re
+import socket
+import sys
 import time
 import warnings
 from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
+from onegrad.describe.checks import shown
 from onegrad.describe.exceptions import Failure, InvalidInput
+from onegrad.describe.extras import require_extra
 from onegrad.describe.registry import snapshot
-from onegrad.machine.pool import interrupts_ignored
+from onegrad.machine.pool import RETRY_SECONDS
+from onegrad.machine.signals import interrupts_ignored
 from onegrad.running.engines import Engine, lost_outcome
 from onegrad.running.jobs import Outcome, Task, run_in_worker
 from onegrad.training.streams import NUMERICS
 
 CONNECT_SECONDS = 10
+PROTOCOLS, LAST_PORT = ("tcp", "tls", "ws", "wss"), 65535
+MAIN_GUARD = 'put what a script does under if __name__ == "__main__":'
 IN_FLIGHT_PER_THREAD = 3  # so that no worker waits for the driver
 DEATHS_ALLOWED = 4  # of workers until the scheduler gives a task up (its allowed-failures + 1)
 POLL_SECONDS, LOOK_SECONDS, NO_WORKERS_SECONDS = 0.01, 2.0, 600
@@ -33,17 +41,7 @@ def dask_engine(address: str, *, workers: int, needed: float) -> Engine:
 
     `needed` is the peak memory of a trial, compared with what each worker is allowed.
     """
-    try:
-        import distributed
-    except ImportError:
-        raise InvalidInput(
-            f"dask={address!r}: needs the package distributed; pip install 'onegrad[dask]'"
-        ) from None
-
-    # Its loggers print tracebacks of what we report in one line.
-    for name in list(logging.root.manager.loggerDict):
-        if name.split(".")[0] == "distributed":
-            logging.getLogger(name).setLevel(logging.CRITICAL)
+    distributed = _distributed(address)
     client = _client(distributed, address, workers)
     try:
         _check_memory(client, address, needed)
@@ -58,22 +56,76 @@ def dask_engine(address: str, *, workers: int, needed: float) -> Engine:
     return run
 
 
-def _client(distributed: Any, address: str, workers: int) -> Any:
+def try_address(address: str) -> None:
+    """Raise InvalidInput unless a scheduler answers there: before a plan is made for it."""
+    distributed = _distributed(address)
     if address == "local":
+        _require_no_import()
+    else:
+        _connected(distributed, address).close()
+
+
+def _distributed(address: str) -> Any:
+    """Return the package, silent: its loggers print tracebacks of what we report in one line."""
+    require_extra(f"dask={shown(address)}", "dask")
+    import distributed
+
+    for name in list(logging.root.manager.loggerDict):
+        if name.split(".")[0] == "distributed":
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+    return distributed
+
+
+def _client(distributed: Any, address: str, workers: int) -> Any:
+    if address != "local":
+        return _connected(distributed, address)
+    _require_no_import()
+    try:
         with interrupts_ignored():
             return distributed.Client(
                 n_workers=workers, threads_per_worker=1, dashboard_address=":0"
             )
-    if not re.fullmatch(r"([a-z]+://)?[^\s/:]+:\d+", address):
+    except (OSError, RuntimeError, TimeoutError) as error:
+        reason = shown(str(error)).strip("'\"") or type(error).__name__
+        raise InvalidInput(f"dask='local': no workers start ({reason}); {MAIN_GUARD}") from None
+
+
+def _require_no_import() -> None:
+    """Leave in one line where a new worker imports a script that starts workers as it is imported.
+
+    Such a script has no guard: each worker would start workers of its own.
+    """
+    if getattr(multiprocessing.current_process(), "_inheriting", False):
+        sys.exit(f"onegrad: dask='local': this script is imported by a worker; {MAIN_GUARD}")
+
+
+def _connected(distributed: Any, address: str) -> Any:
+    """Return a client of the scheduler at an address."""
+    if not isinstance(address, str) or not re.fullmatch(r"([a-z]+://)?[^\s/:]+:\d+", address):
         raise InvalidInput(
-            f"dask={address!r}: must be local or a scheduler's address; try tcp://HOST:8786"
+            f"dask={shown(address)}: must be local or a scheduler's address; try tcp://HOST:8786"
+        )
+    protocol, _, place = address.rpartition("://")
+    if (protocol or "tcp") not in PROTOCOLS or not 0 < int(place.rpartition(":")[2]) <= LAST_PORT:
+        raise InvalidInput(
+            f"dask={shown(address)}: must have one of the protocols {', '.join(PROTOCOLS)} and a "
+            f"port up to {LAST_PORT}; correct it"
+        )
+    secured = protocol in ("tls", "wss")
+    if secured and not distributed.Security().get_connection_args("client")["ssl_context"]:
+        raise InvalidInput(
+            f"dask={shown(address)}: needs certificates; name them in Dask's configuration, under "
+            "distributed.comm.tls"
         )
     try:
+        # A client that cannot even begin takes twenty seconds to give up: look the host up first.
+        host, _, port = place.partition(":")
+        socket.getaddrinfo(host, int(port))
         return distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
-    except (OSError, ValueError, TimeoutError) as error:
+    except (OSError, ValueError, TypeError, RuntimeError) as error:
         reason = " ".join(str(error).split())[:120] or type(error).__name__
         raise InvalidInput(
-            f"dask={address!r}: no scheduler answers ({reason}); check the address"
+            f"dask={shown(address)}: no scheduler answers ({reason}); check the address"
         ) from None
 
 
@@ -106,6 +158,7 @@ def _outcomes(distributed: Any, client: Any, tasks: list[Task]) -> Iterator[Outc
         while waiting and len(in_flight) < max(IN_FLIGHT_PER_THREAD * threads, 2):
             submit(waiting.popleft())
         if suspects and not in_flight:
+            time.sleep(RETRY_SECONDS)
             submit(suspects.popleft())
 
     fill()

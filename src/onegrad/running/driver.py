@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import re
+import signal
 import warnings
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from onegrad.describe.checks import callback, path_of, text, truth, whole_number
 from onegrad.describe.digests import digest
+from onegrad.describe.value_text import complete_str
+from onegrad.machine.bars import shown_progress
+from onegrad.machine.signals import Stopped, stops_deferred
 from onegrad.problem.registered import registered_marks
 from onegrad.running.engines import Engine, in_this_process, worker_processes
-from onegrad.running.jobs import Task, stored_key
-from onegrad.running.plan import Plan, check_plan, make_tasks, plan_sweep
-from onegrad.running.store import Writer
+from onegrad.running.folder_lock import Heartbeat, StoreBusy, hold, require_free
+from onegrad.running.jobs import Outcome, stored_key
+from onegrad.running.plan import Plan, check_plan, make_tasks, plan_sweep, renewed
+from onegrad.running.store import Writer, mend, prepare
 from onegrad.running.sweeps import Setting, Sweep
 from onegrad.running.table import Results
 from onegrad.training.streams import NUMERICS
 
 
-class SweepInterrupted(KeyboardInterrupt):
-    """The sweep was stopped by the user; the message tells what is stored."""
+class SweepInterrupted(Stopped):
+    """The sweep was stopped by the user or the system; the message tells what is stored."""
 
 
 @dataclass(frozen=True)
@@ -41,19 +47,28 @@ def run_sweep(
     workers: int = 1,
     dask: str | None = None,
     retry_failed: bool = False,
-    progress: Callable[[Done], None] | None = None,
+    progress: Callable[[Done], None] | bool | None = None,
 ) -> Results:
     """Return all results in the folder after running what the sweep misses there.
 
     `workers` processes on this machine, or a Dask cluster: the address of its scheduler, or
-    "local". Rows do not depend on where they were computed.
+    "local". Rows do not depend on where they were computed. `progress` is called with what is
+    done; True shows a bar.
     """
-    return run_plan(
-        plan_sweep(sweep, directory, retry_failed=retry_failed),
-        workers=workers,
-        dask=dask,
-        progress=progress,
-    )
+    path_of("out", directory)
+    truth("retry_failed", retry_failed)
+    whole_number("workers", workers, least=1)
+    callback("progress", progress, arguments=("done",))
+    if dask is not None:
+        from onegrad.running.dask_engine import try_address
+
+        try_address(text("dask", dask))
+    plan = plan_sweep(sweep, directory, retry_failed=retry_failed)
+    if not isinstance(progress, bool):
+        return run_plan(plan, workers=workers, dask=dask, progress=progress)
+    with shown_progress(progress, "trials") as told:
+        tell = None if told is None else lambda done: told(done.done, done.goal)
+        return run_plan(plan, workers=workers, dask=dask, progress=tell)
 
 
 def run_plan(
@@ -66,35 +81,56 @@ def run_plan(
     """Return all results in the folder after running what the plan misses."""
     if dask is None:
         check_plan(plan, workers=workers)
+    if plan.missing:
+        require_free(plan.directory)  # said before workers start
     engine = _engine(plan, workers, dask)  # a cluster that does not answer leaves nothing behind
-    with Writer(plan.directory) as writer:
+    prepare(plan.directory)
+    with ExitStack() as stack:
+        beat = _lock(plan, stack)
+        if beat is not None:
+            plan = renewed(plan)
+            for note in mend(plan.directory, plan.contents.damaged):
+                warnings.warn(note, stacklevel=2)
+        writer = stack.enter_context(Writer(plan.directory))
         _keep_sweeps(plan)
         stored = {digest(setting) for setting in plan.contents.settings}
         asked = (s for pair in plan.sweeps for s in setting_records(*pair))
         new = [setting for setting in asked if digest(setting) not in stored]
         if new:
             writer.append(new)
-        if plan.missing:
-            _run(plan, writer, engine, make_tasks(plan, workers), progress)
+        if beat is not None and plan.missing:
+            _run(plan, writer, engine(make_tasks(plan, workers)), beat, progress)
     return Results.load(plan.directory)
+
+
+def _lock(plan: Plan, stack: ExitStack) -> Heartbeat | None:
+    """Return the folder's lock, held by the stack; None where there is nothing to do under it."""
+    if not plan.missing and not plan.contents.damaged:
+        return None
+    try:
+        return stack.enter_context(hold(plan.directory))
+    except StoreBusy:
+        if plan.missing:
+            raise
+        return None  # nothing to compute; who computes there next sets aside what is damaged
 
 
 def _run(
     plan: Plan,
     writer: Writer,
-    engine: Engine,
-    tasks: list[Task],
+    outcomes: Iterator[Outcome],
+    beat: Heartbeat,
     progress: Callable[[Done], None] | None,
 ) -> None:
     state = Done(0, len(plan.missing), 0)
     said: set[str] = set()
-    outcomes = engine(tasks)
     try:
         with closing(outcomes):  # type: ignore[type-var]
             for outcome in outcomes:
-                writer.append(outcome.rows)
-                done, failed = state.done + outcome.jobs, state.failed + outcome.failed
-                state = Done(done, state.goal, failed)
+                with stops_deferred():  # what is written is counted
+                    writer.append(outcome.rows)
+                    done, failed = state.done + outcome.jobs, state.failed + outcome.failed
+                    state = Done(done, state.goal, failed)
                 for note in outcome.notes:
                     kind = re.sub(r"\d[\d.e+-]*", "#", note)  # one of a kind, whatever its numbers
                     if kind not in said:
@@ -102,10 +138,16 @@ def _run(
                         warnings.warn(note, stacklevel=4)
                 if progress is not None:
                     progress(state)
-    except KeyboardInterrupt:
+                if beat.lost:
+                    raise StoreBusy(
+                        f"out={str(plan.directory)!r}: another driver took the folder over, which "
+                        "heard nothing of this one; finished rows are stored; let that one finish"
+                    )
+    except KeyboardInterrupt as stop:
         raise SweepInterrupted(
-            f"interrupted; {plan.stored + state.done} of {plan.total} trials are stored; start the "
-            "same command again to continue"
+            getattr(stop, "number", signal.SIGINT),
+            f"{plan.stored + state.done} of {plan.total} trials are stored; start the same command "
+            "again to continue",
         ) from None
 
 
@@ -143,7 +185,7 @@ def setting_records(sweep: Sweep, settings: Sequence[Setting]) -> list[dict[str,
 
 
 def _plain(value: Any) -> Any:
-    return value if isinstance(value, int | float | str | bool) else str(value)
+    return value if isinstance(value, int | float | str | bool) else complete_str(value)
 
 
 def _keep_sweeps(plan: Plan) -> None:

@@ -46,14 +46,17 @@ def worker_processes(workers: int) -> Engine:
     return run
 
 
-def _after_death(task: Task) -> tuple[list[Task], Outcome | None]:
-    """Return the task again, its jobs apart; report a job that has killed too many workers."""
-    task.deaths += 1
-    if len(task.jobs) > 1:
-        return task.alone(), None
-    if task.deaths < MOST_DEATHS:
-        return [task], None
-    return [], lost_outcome(task)
+def _after_death(task: Task, begun: int) -> tuple[list[Task], Outcome | None]:
+    """Return the task again, its jobs apart; report a job that has killed too many workers.
+
+    The job that was begun last is the one that the worker died with.
+    """
+    apart = task.alone()
+    suspect = apart[min(begun, len(apart)) - 1]
+    suspect.deaths += 1
+    if suspect.deaths < MOST_DEATHS:
+        return apart, None
+    return [part for part in apart if part is not suspect], lost_outcome(suspect)
 
 
 def lost_outcome(task: Task) -> Outcome:

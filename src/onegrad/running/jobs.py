@@ -7,16 +7,18 @@ import platform
 import time
 import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import metadata
 from typing import Any, Literal
 
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from onegrad import __version__
 from onegrad.describe.arrays import Floats
 from onegrad.describe.digests import digest
 from onegrad.describe.registry import Snapshot, adopt
+from onegrad.machine.workers import begin
 from onegrad.models.model import MODELS, Model
 from onegrad.problem.problem import Problem
 from onegrad.problem.registered import registered_marks
@@ -28,7 +30,7 @@ from onegrad.verbs.predicted_draw import predict_draw
 from onegrad.verbs.trial import run_trial
 
 SHORT_MARK = 12
-PACKAGES = ("onegrad", "numpy", "scipy")
+PACKAGES = ("numpy", "scipy")
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ class Job:
 class Task:
     """Jobs that one worker runs in turn, sharing draws and products.
 
-    `deaths` counts the workers that were lost while they ran it.
+    `deaths` counts the workers that died with it, of a single job.
     """
 
     jobs: list[Job]
@@ -107,6 +109,7 @@ def run_task(jobs: Sequence[Job], known: Snapshot, *, numerics: int = NUMERICS) 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for job in jobs:
+            begin()
             job_rows = _rows(job, shared)
             failed += any(row["status"] == "failed" for row in job_rows)
             rows += job_rows
@@ -129,7 +132,18 @@ def _rows(job: Job, shared: Shared | None) -> list[dict[str, Any]]:
             # Which of the models fails? The numbers of each do not depend on the others.
             return [row for m in job.models for row in _rows(replace(job, models=(m,)), shared)]
         return [failed_row(job, job.models[0], error, time.perf_counter() - start)]
-    share = (time.perf_counter() - start) / len(job.models)
+    return finished_rows(job, metrics, seconds=time.perf_counter() - start, seen=seen)
+
+
+def finished_rows(
+    job: Job,
+    metrics: Mapping[str, Mapping[str, Floats]],
+    *,
+    seconds: float,
+    seen: dict[str, Any] | None = None,
+) -> list[dict[str, Any]]:
+    """Return the rows of a job with the metrics of its models, which took so long together."""
+    share = seconds / len(job.models)
     return [
         {
             **_common(job, model, share),
@@ -187,7 +201,8 @@ def stored_key(model: Model) -> str:
 @functools.cache
 def versions() -> dict[str, str]:
     """Return the versions of Python and of the packages that make the numbers."""
-    return {"python": platform.python_version(), **{p: metadata.version(p) for p in PACKAGES}}
+    packages = {name: metadata.version(name) for name in PACKAGES}
+    return {"python": platform.python_version(), "onegrad": __version__, **packages}
 
 
 @functools.cache

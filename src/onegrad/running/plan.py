@@ -14,7 +14,7 @@ from onegrad.machine.memory import require_memory
 from onegrad.machine.rates import Rates, measure_rates
 from onegrad.problem.problem import Problem
 from onegrad.running.jobs import Job, Task
-from onegrad.running.store import Contents, check_writable, read
+from onegrad.running.store import Contents, check_writable, has_changed, read
 from onegrad.running.sweeps import Setting, Sweep
 from onegrad.verbs.cost import peak_bytes, seconds, theory_bytes
 
@@ -39,6 +39,7 @@ class Plan:
     bytes: float
     contents: Contents
     rates: Rates
+    retry_failed: bool = False
 
     @property
     def settings(self) -> list[Setting]:
@@ -93,7 +94,26 @@ def plan_sweeps(
     spent = sum(seconds(job.problem, job.models, rates, verb=job.verb) for job in missing)
     every = (_bytes(sweep, setting) for sweep, settings in expanded for setting in settings)
     needed = max(every, default=0.0)
-    return Plan(expanded, folder, tuple(missing), total, failed, spent, needed, contents, rates)
+    return Plan(
+        expanded,
+        folder,
+        tuple(missing),
+        total,
+        failed,
+        spent,
+        needed,
+        contents,
+        rates,
+        retry_failed,
+    )
+
+
+def renewed(plan: Plan) -> Plan:
+    """Return the plan as it is now: what others have stored since is not missing any more."""
+    if not has_changed(plan.directory, plan.contents):
+        return plan
+    sweeps = [sweep for sweep, _ in plan.sweeps]
+    return plan_sweeps(sweeps, plan.directory, retry_failed=plan.retry_failed)
 
 
 def _bytes(sweep: Sweep, setting: Setting) -> float:

@@ -1,14 +1,13 @@
 """Rows of results that are never lost: append-only JSON lines, one file per driver run.
 
 A file is written by one driver alone and never opened for writing again, so a torn line can only
-be its last; there are no locks and no database, and nothing is pickled. Every line carries a
-checksum; what cannot be read is skipped, counted and said.
+be its last; there is no database, and nothing is pickled. Every line carries a format and a
+checksum; what is damaged is said, set aside and computed anew.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import os
 import secrets
 import time
@@ -19,15 +18,18 @@ from typing import Any
 
 from onegrad.describe.digests import canonical, checksum, digest
 from onegrad.describe.exceptions import Failure, InvalidInput
+from onegrad.describe.files import set_aside
+from onegrad.describe.guarded import Damaged, explicit, is_sealed, restored, seal, unseal
+from onegrad.describe.screen import FieldsOnScreen
 
+FORMAT = 2  # of a line; those of the first format have no number, and a checksum of their values
 SYNC_SECONDS = 5.0  # how often the file is forced to the disk; a kill loses nothing meanwhile
-_SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
-_NUMBER = "number"
 _REQUIRED = {
     "row": {"key", "status", "verb", "problem", "model", "seed", "trial", "numerics", "blas"},
     "setting": {"sweep", "coordinates", "problem", "fields", "models", "seed", "method"}
     | {"ridges", "steps"},
 }
+_BY_STATUS = {"ok": {"metrics"}, "failed": {"error", "traceback"}}
 
 
 class StoreError(Failure):
@@ -35,31 +37,47 @@ class StoreError(Failure):
 
 
 def encode(record: dict[str, Any]) -> str:
-    """Return the record as one line with its checksum; NaN and infinities become {"number": …}."""
-    plain = _explicit(record)
-    return json.dumps({**plain, "checksum": checksum(plain)}, ensure_ascii=False, allow_nan=False)
+    """Return the record as one line with its format and checksum."""
+    return seal(record, FORMAT)
 
 
 def decode(line: str) -> dict[str, Any] | None:
-    """Return the record of a line, or None when it is torn or altered."""
+    """Return the record of a line, or None when it is torn, altered or of another format."""
     try:
-        plain = json.loads(line)
-        if not isinstance(plain, dict) or plain.pop("checksum", None) != checksum(plain):
-            return None
-    except (ValueError, RecursionError):  # not JSON, or JSON that we never write
+        return unseal(line, FORMAT) if is_sealed(line) else _of_first_format(line)
+    except (ValueError, RecursionError):  # damaged, not JSON, or JSON that we never write
         return None
-    record: dict[str, Any] = _restored(plain)
+
+
+def _of_first_format(line: str) -> dict[str, Any]:
+    plain = json.loads(line)
+    if not isinstance(plain, dict) or plain.pop("checksum", None) != checksum(plain):
+        raise Damaged("the checksum does not fit")
+    record: dict[str, Any] = restored(plain)
     return record
 
 
-@dataclass
-class Contents:
+def _is_whole(record: dict[str, Any] | None) -> bool:
+    """Return whether a record has all that is read of its kind."""
+    if record is None or not _REQUIRED.get(record.get("kind", ""), {""}) <= set(record):
+        return False
+    return record["kind"] != "row" or _BY_STATUS.get(record["status"], {""}) <= set(record)
+
+
+@dataclass(repr=False)
+class Contents(FieldsOnScreen):
     """What a folder holds: settings, the best row of every key, and what was skipped."""
 
     settings: list[dict[str, Any]] = field(default_factory=list)
     rows: dict[str, dict[str, Any]] = field(default_factory=dict)
-    torn: list[str] = field(default_factory=list)
+    damaged: dict[str, list[int]] = field(default_factory=dict)  # files, numbers of their lines
     conflicts: list[str] = field(default_factory=list)
+    sizes: dict[str, int] = field(default_factory=dict)  # of the files, in bytes
+
+    @property
+    def torn(self) -> list[str]:
+        """The damaged lines by file and number; an empty file is one line."""
+        return [f"{name} line {n}" for name, lines in self.damaged.items() for n in lines or [1]]
 
     @property
     def failed(self) -> list[dict[str, Any]]:
@@ -75,8 +93,8 @@ class Contents:
         earlier = self.rows.get(row["key"])
         if earlier is None or earlier["status"] == "failed":
             self.rows[row["key"]] = row
-        elif row["status"] == "ok" and canonical(_explicit(earlier["metrics"])) != canonical(
-            _explicit(row["metrics"])
+        elif row["status"] == "ok" and canonical(explicit(earlier["metrics"])) != canonical(
+            explicit(row["metrics"])
         ):
             self.conflicts.append(row["key"])
 
@@ -85,25 +103,64 @@ def read(directory: Path) -> Contents:
     """Return everything readable in the folder; one that is not there is empty."""
     contents = Contents()
     seen: set[str] = set()
-    for path in sorted(directory.glob("rows-*.jsonl")):
-        try:
-            data = path.read_bytes()
-        except OSError as error:
-            raise InvalidInput(
-                f"file={str(path)!r}: cannot be read ({error.strerror}); restore or remove it"
-            ) from None
+    for path in _files(directory):
+        damaged = []
+        data = _bytes_of(path)
         for number, line in enumerate(data.split(b"\n"), start=1):
             if not line:
                 continue
             record = decode(line.decode("utf-8", errors="replace"))
-            if record is None or not _REQUIRED.get(record.get("kind", ""), {""}) <= set(record):
-                contents.torn.append(f"{path.name} line {number}")
+            if record is None or not _is_whole(record):
+                damaged.append(number)
             elif record["kind"] == "row":
                 contents.add(record)
-            elif record["kind"] == "setting" and (mark := digest(_explicit(record))) not in seen:
+            elif record["kind"] == "setting" and (mark := digest(explicit(record))) not in seen:
                 seen.add(mark)
                 contents.settings.append(record)
+        contents.sizes[path.name] = len(data)
+        if damaged or not data.strip():
+            contents.damaged[path.name] = damaged
     return contents
+
+
+def has_changed(directory: Path, contents: Contents) -> bool:
+    """Return whether rows were written to the folder since its contents were read."""
+    return {path.name: path.stat().st_size for path in _files(directory)} != contents.sizes
+
+
+def _files(directory: Path) -> list[Path]:
+    return sorted(directory.glob("rows-*.jsonl"))
+
+
+def _bytes_of(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InvalidInput(
+            f"file={str(path)!r}: cannot be read ({error.strerror}); restore or remove it"
+        ) from None
+
+
+def mend(directory: Path, names: Iterable[str]) -> list[str]:
+    """Return a line to say for each of these files that is damaged, after setting it aside.
+
+    Its whole lines stay. Only the driver that holds the folder's lock may do that.
+    """
+    said = []
+    for path in (directory / name for name in names):
+        if not path.exists():
+            continue
+        lines = [line for line in _bytes_of(path).split(b"\n") if line]
+        whole = [n for n in lines if _is_whole(decode(n.decode("utf-8", errors="replace")))]
+        if lines and len(whole) == len(lines):
+            continue
+        kept = b"".join(line + b"\n" for line in whole)
+        aside = set_aside(path, keep=kept if whole else None)
+        what = f"{len(lines) - len(whole)} of {len(lines)} lines damaged" if lines else "empty"
+        said.append(
+            f"{path.name}: {what}; set aside as {aside.name}, and what it lacks is computed anew"
+        )
+    return said
 
 
 class Writer:
@@ -169,23 +226,3 @@ def prepare(directory: Path) -> None:
         raise InvalidInput(
             f"out={str(directory)!r}: cannot be written ({error.strerror}); choose another folder"
         ) from None
-
-
-def _explicit(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _explicit(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_explicit(inner) for inner in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return {_NUMBER: "NaN" if math.isnan(value) else f"{'-' * (value < 0)}Infinity"}
-    return value
-
-
-def _restored(value: Any) -> Any:
-    if isinstance(value, dict):
-        if set(value) == {_NUMBER} and value[_NUMBER] in _SPECIAL:
-            return _SPECIAL[value[_NUMBER]]
-        return {key: _restored(inner) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_restored(inner) for inner in value]
-    return value

@@ -13,12 +13,14 @@ import numpy as np
 from pydantic import BeforeValidator, Field, PlainValidator, model_validator
 
 from onegrad.describe.arrays import Array
-from onegrad.describe.checks import real_numbers, shown, whole_number
+from onegrad.describe.checks import path_of, real_numbers, shown, whole_number
 from onegrad.describe.exceptions import InvalidInput
-from onegrad.describe.fields import Count
+from onegrad.describe.fields import Count, Text
 from onegrad.describe.schema import count_fields
+from onegrad.describe.screen import FieldsOnScreen
 from onegrad.describe.toml import read_fields
 from onegrad.describe.value import Document
+from onegrad.describe.value_text import complete_repr
 from onegrad.models.model import Model
 from onegrad.models.resolve import resolve_models
 from onegrad.problem.problem import Problem
@@ -62,6 +64,8 @@ def _range(table: dict[str, Any], *, whole: bool) -> tuple[Any, ...]:
     count = whole_number("count", table["count"], least=1)
     if count > MOST_SETTINGS:
         raise ValueError(f"must have at most {MOST_SETTINGS} values; lower count")
+    if not (np.isfinite(start) and np.isfinite(stop) and np.isfinite(stop - start)):
+        raise ValueError("must start and stop at finite numbers; change it")
     if spacing == "log" and not (start > 0 and stop > 0):
         raise ValueError("a log range must start and stop above 0; change it")
     space = np.geomspace if spacing == "log" else np.linspace
@@ -90,13 +94,18 @@ def _axes(table: Any) -> dict[str, tuple[Any, ...]]:
 
 
 def _names(value: Any) -> Any:
-    return tuple(value.split(",")) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return tuple(value.split(","))
+    if not isinstance(value, list | tuple):
+        raise ValueError("must be a list of names; correct it")
+    return value
 
 
 def _groups(value: Any) -> Any:
     """Return groups of axes; one flat list is one group."""
-    listed = isinstance(value, list | tuple)
-    return (tuple(value),) if listed and value and isinstance(value[0], str) else value
+    if not isinstance(value, list | tuple):
+        raise ValueError("must be a list of axes; correct it")
+    return (tuple(value),) if value and isinstance(value[0], str) else value
 
 
 class Sweep(Document):
@@ -111,8 +120,8 @@ class Sweep(Document):
 
     problem: Problem = Problem()
     axes: Annotated[dict[str, tuple[Any, ...]], PlainValidator(_axes)] = Field(default={})
-    zip: Annotated[tuple[tuple[str, ...], ...], BeforeValidator(_groups)] = ()
-    models: Annotated[tuple[str, ...], BeforeValidator(_names)] = ("network", "hermite")
+    zip: Annotated[tuple[tuple[Text, ...], ...], BeforeValidator(_groups)] = ()
+    models: Annotated[tuple[Text, ...], BeforeValidator(_names)] = ("network", "hermite")
     verbs: Annotated[tuple[Verb, ...], BeforeValidator(_names)] = ("simulate",)
     trials: Count = 8
     draws: Count = 4
@@ -218,7 +227,11 @@ class Sweep(Document):
     @classmethod
     def load(cls, path: str | Path) -> Sweep:
         """Return the sweep in a TOML file; arrays come from the `.npz` beside it."""
-        fields = read_fields(Path(path))
+        fields = read_fields(path_of("file", path))
+        if not fields:
+            raise InvalidInput(
+                f"file={shown(str(path))}: says nothing; describe a sweep, as in docs/sweeps.md"
+            )
         outside = [name for name in fields if name in Problem.model_fields]
         if outside:
             raise InvalidInput(
@@ -227,8 +240,8 @@ class Sweep(Document):
         return cls(**fields)
 
 
-@dataclass(frozen=True)
-class Setting:
+@dataclass(frozen=True, repr=False)
+class Setting(FieldsOnScreen):
     """One point of a sweep: coordinates along the axes, the problem there, its models."""
 
     coordinates: dict[str, Any]
@@ -240,4 +253,4 @@ def _described(value: Any) -> Any:
     """Return an axis value by what it says, whether a file or Python gave it."""
     if isinstance(value, Array):
         return value.values.tolist()
-    return value if isinstance(value, int | float | str | bool | list) else repr(value)
+    return value if isinstance(value, int | float | str | bool | list) else complete_repr(value)

@@ -11,26 +11,30 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
-from onegrad.describe.checks import shown
+from onegrad.describe.checks import of_kind, one_of, path_of
 from onegrad.describe.digests import digest
 from onegrad.describe.exceptions import InvalidInput
+from onegrad.describe.extras import require_extra
 from onegrad.describe.paths import at, leaves
+from onegrad.describe.screen import OnScreen, ScreenTable
+from onegrad.running.results_table import results_table
 from onegrad.running.store import Contents, read
 from onegrad.running.sweeps import RIDGE, Sweep
 from onegrad.verbs.errors import paired_gap
 
 if TYPE_CHECKING:
+    import pandas as pd
     import xarray
+    from matplotlib.axes import Axes
 
 _RESULT_COLUMNS = ["setting", "verb", "method", "seed", "model", "degree", "step"]
 _RESULT_COLUMNS += ["ridge", "metric"]
 _SHORT = 12  # characters of a digest that tell settings apart
 
 
-@dataclass(frozen=True)
-class Results:
+@dataclass(frozen=True, repr=False)
+class Results(OnScreen):
     """Everything that a folder of sweeps holds.
 
     `to_frame` has one line per setting × model × metric, `trials` one per trial as well, `failures`
@@ -40,12 +44,14 @@ class Results:
     directory: Path
     contents: Contents
 
+    def __post_init__(self) -> None:
+        path_of("results", self.directory)
+        of_kind("contents", self.contents, Contents, remedy="use Results.load")
+
     @classmethod
     def load(cls, directory: str | Path) -> Results:
         """Return the results in a folder; unreadable lines are skipped with a warning."""
-        if not isinstance(directory, str | Path):
-            raise InvalidInput(f"results={shown(directory)}: must be a folder; name one")
-        folder = Path(directory)
+        folder = path_of("results", directory)
         if not folder.is_dir():
             raise InvalidInput(f"results={str(folder)!r}: no such folder; run onegrad sweep first")
         contents = read(folder)
@@ -70,6 +76,16 @@ class Results:
                 stacklevel=2,
             )
         return cls(folder, contents)
+
+    def screen_table(self) -> ScreenTable:
+        """Return mean and standard error of the first metric, as `onegrad results` shows them."""
+        frame, failed = self.to_frame(), len(self.contents.failed)
+        said = f"{len(self.contents.rows) - failed} trials of models"
+        said += f", {failed} failed" if failed else ""
+        title = f"Results in {self.directory}: {len(self.contents.settings)} settings, {said}"
+        known = list(frame["metric"].unique()) or ["test_mse"]
+        metric = "test_mse" if "test_mse" in known else str(known[0])
+        return results_table(frame, self.axes, metric=metric, title=title)
 
     @property
     def axes(self) -> list[str]:
@@ -99,6 +115,9 @@ class Results:
     @cached_property
     def trials(self) -> pd.DataFrame:
         """One line per setting × verb × model × trial × step × ridge × metric."""
+        require_extra("results", "frames")
+        import pandas as pd
+
         rows: dict[tuple[Any, ...], dict[int, dict[str, Any]]] = defaultdict(dict)
         for row in self.contents.rows.values():
             if row["status"] == "ok":  # one row per trial, whether observed or not
@@ -107,7 +126,7 @@ class Results:
         axes = self.axes
         done: set[tuple[Any, ...]] = set()
         for setting in self.contents.settings:
-            where = (*(_coordinate(setting, axis) for axis in axes), _identity(setting))
+            where = (*(_coordinate(setting, axis) for axis in axes), setting_identity(setting))
             for model in setting["models"]:
                 for verb, method in (("simulate", None), ("predict", setting["method"])):
                     record = _trained(setting) if verb == "simulate" else {**setting, "verb": verb}
@@ -131,9 +150,32 @@ class Results:
         summary = grouped.agg(["mean", "sem", "count"]).reset_index()
         return summary.rename(columns={"sem": "stderr"})
 
+    def plot(
+        self,
+        x: str | None = None,
+        *,
+        hue: str | None = None,
+        metric: str = "test_mse",
+        theory: bool = False,
+        ax: Axes | None = None,
+    ) -> Axes:
+        """Return axes with a metric against a field: markers with standard errors, and lines of
+        `theory`, closed where it knows the problem, else from stored rows of predict.
+
+        Fields are named by path; colours are values of `hue`, or models where it is not given.
+        """
+        from onegrad.drawing.curves_picture import draw_curves_of
+        from onegrad.running.sweep_picture import sweep_picture
+
+        picture = sweep_picture(self, x=x, hue=hue, metric=metric, theory=theory)
+        return draw_curves_of(picture.table, picture.words, ax=ax)
+
     @property
     def failures(self) -> pd.DataFrame:
         """One line per failed trial and model, with the error and its traceback."""
+        require_extra("failures", "frames")
+        import pandas as pd
+
         known = {
             mark: s for s in self.contents.settings for mark in (_training_problem(s), s["problem"])
         }
@@ -148,7 +190,7 @@ class Results:
 
     def of(self, sweep: Sweep) -> Results:
         """Return the results of one of the folder's sweeps alone."""
-        mark = sweep.digest
+        mark = of_kind("sweep", sweep, Sweep, remedy="make one, or use Sweep.load").digest
         settings = [s for s in self.contents.settings if s["sweep"] == mark]
         known = {mark for s in settings for mark in (s["problem"], _training_problem(s))}
         rows = {k: r for k, r in self.contents.rows.items() if r["problem"] in known}
@@ -165,15 +207,15 @@ class Results:
         return self._paired(named, "method", "simulate", ["model"])
 
     def _of_metric(self, metric: str) -> pd.DataFrame:
-        known = self.trials["metric"].unique()
-        if metric not in known:
-            raise InvalidInput(f"metric={metric!r}: must be one of {', '.join(known)}; choose one")
+        one_of("metric", metric, self.trials["metric"].unique())
         return self.trials[self.trials["metric"] == metric]
 
     def _paired(
         self, trials: pd.DataFrame, over: str, reference: str, others: list[str]
     ) -> pd.DataFrame:
         """Return gaps between values of the column `over` and its value `reference`."""
+        import pandas as pd
+
         keys = [*self.axes, "setting", *others, "seed", "step", "ridge"]
         lines = []
         for where, group in trials.groupby(keys, sort=False, dropna=False):
@@ -212,10 +254,7 @@ class Results:
 
         Axes that move together share one dimension; the others are coordinates along it.
         """
-        try:
-            import xarray  # noqa: F401
-        except ImportError:
-            raise InvalidInput("xarray: is not installed; pip install 'onegrad[xarray]'") from None
+        require_extra("to_xarray", "xarray")
         frame = self.to_frame()
         leading: dict[str, str] = {}
         for axis in self.axes:
@@ -273,7 +312,7 @@ def _coordinate(setting: dict[str, Any], axis: str) -> Any:
     return value if np.isscalar(value) or value is None else json.dumps(value)
 
 
-def _identity(setting: dict[str, Any]) -> str:
+def setting_identity(setting: dict[str, Any]) -> str:
     """Return what tells a setting from all others, also where no coordinate does."""
     marks = [setting["problem"], setting["numerics"], setting.get("functions", {})]
     return digest(marks)[:_SHORT]

@@ -1,0 +1,70 @@
+"""The benchmark of kills and damaged files in small: nothing is lost, nothing damaged is used."""
+
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+KINDS = ("truncated", "flipped", "swapped", "emptied", "garbage", "wrong format")
+FILES = ("rows", "state", "csv", "json", "png", "pdf")
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="drivers are forked")
+
+
+@pytest.fixture(scope="module")
+def benchmarks():
+    """Let the benchmarks be imported."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(BENCHMARKS)
+        import damaged_files
+        import kills
+
+        yield kills, damaged_files
+        for name in ("kills", "damaged_files"):
+            del sys.modules[name]
+
+
+def test_rows_are_whole_after_driver_and_workers_were_killed_together():
+    # In a process of its own: it forks its drivers.
+    arguments = [BENCHMARKS / "kills.py", "--kills", "3", "--trials", "120", "--files", "0"]
+    quiet = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
+    done = subprocess.run(
+        [sys.executable, *arguments], env=quiet, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Killed(kills=3, " in done.stdout
+    assert "rows=120, twice=0, other=0, failed=0, damaged=0, said=''" in done.stdout
+
+
+def test_a_row_that_is_stored_twice_or_altered_is_noticed(benchmarks):
+    """Negative control: the comparison sees what it looks for."""
+    kills, _ = benchmarks
+    assert not kills.Killed(1, 0, 60, twice=1, other=0, failed=0, damaged=0, said="").is_whole
+    assert not kills.Killed(1, 0, 60, twice=0, other=1, failed=0, damaged=0, said="").is_whole
+
+
+def test_no_damaged_file_is_used(benchmarks, tmp_path):
+    kills, damaged_files = benchmarks
+    assert tuple(damaged_files.DAMAGES) == KINDS
+    table = kills.damaged_files(tmp_path, 1)
+    assert [(name, kind) for name, kind, _ in table] == [(f, k) for f in FILES for k in KINDS]
+    for name, kind, counts in table:
+        assert counts == {"said": 1, "unused": 1, "aside": 1, "anew": 1}, (name, kind)
+
+
+def test_a_file_that_is_not_damaged_is_used(benchmarks, tmp_path, monkeypatch):
+    """Negative control: of a whole file nothing is said, and it is used."""
+    _, damaged_files = benchmarks
+    monkeypatch.setitem(damaged_files.DAMAGES, "none", lambda path, chance: None)
+    for name, owner in damaged_files.OWNERS.items():
+        folder = tmp_path / name
+        folder.mkdir()
+        whole = owner.make(folder)
+        found = damaged_files.judge(owner, folder, "none", whole, random.Random(0))
+        assert not found["said"], name
+        assert found["anew"], name
+        assert found["unused"] == (name == "rows"), name  # rows: all that is read is whole
