@@ -245,9 +245,12 @@ def test_a_state_of_another_run_is_refused(tmp_path):
         with pytest.raises(InvalidInput, match="another problem, seed or trial") as raised:
             take_steps(**other, state=state)
         assert "\n" not in str(raised.value)
-    state.write_bytes(b"torn")
-    with pytest.raises(InvalidInput, match="cannot be read"):
-        take_steps(problem, state=state)
+    np.savez(tmp_path / "data.npz", x=np.ones(3))
+    with pytest.raises(InvalidInput, match="holds other arrays"):
+        take_steps(problem, state=tmp_path / "data.npz")
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(InvalidInput, match=r"name a file that ends in \.npz"):
+        take_steps(problem, state=tmp_path / "notes.txt")
     with pytest.raises(InvalidInput, match="its folder cannot be written"):
         take_steps(problem, state=tmp_path / "nowhere" / "state.npz")
 

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
-from onegrad.describe.arrays import Floats
-from onegrad.problem.problem import Problem
+from onegrad.describe.arrays import Floats, plain_array
+from onegrad.describe.checks import any_number, of_kind, shown, truth, whole_number
+from onegrad.describe.exceptions import InvalidInput
+from onegrad.describe.extras import require_extra
+from onegrad.describe.kept_result import KeptResult
+from onegrad.describe.screen import FieldsOnScreen, OnScreen, ScreenTable
+from onegrad.diagnostics.steps_table import steps_table
+from onegrad.drawing.steps_picture import draw_spectrum
+from onegrad.problem.problem import Problem, require_problem
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
 
 SHOWN_VALUES = 10
 
 
-@dataclass(frozen=True)
-class Alignment:
+@dataclass(frozen=True, repr=False)
+class Alignment(FieldsOnScreen):
     """How the rows of a k × n matrix, gradients or weights, lie to the watched directions.
 
     `overlaps` are the cosines with them (k × r). `angle` is the median angle, in degrees, between
@@ -43,8 +53,8 @@ class Alignment:
         return out | ({"overlaps": self.overlaps.tolist()} if neurons else {})
 
 
-@dataclass(frozen=True)
-class Singular:
+@dataclass(frozen=True, repr=False)
+class Singular(FieldsOnScreen):
     """Singular values outside the bulk (`rank` of them), the leading ones, edge, stable rank.
 
     A `rank` of 12 means at least so many, None that there are too few values for a bulk.
@@ -64,9 +74,15 @@ class Singular:
             "singular_values": self.values[:SHOWN_VALUES].tolist(),
         }
 
+    def plot(self, *, ax: Axes | None = None) -> Axes:
+        """Return axes with the leading singular values, those outside the bulk in red."""
+        return draw_spectrum(
+            self.values, outside=self.rank, edge=self.edge, y="singular value", ax=ax
+        )
 
-@dataclass(frozen=True)
-class FeatureSpikes:
+
+@dataclass(frozen=True, repr=False)
+class FeatureSpikes(FieldsOnScreen):
     """Spikes of the feature matrix: the degrees predicted, how many are seen, and their overlaps.
 
     `predicted` is None where no theorem covers the `exponent`; both are empty before a step.
@@ -92,9 +108,20 @@ class FeatureSpikes:
             "overlaps": self.overlaps.tolist(),
         }
 
+    def plot(self, *, ax: Axes | None = None) -> Axes:
+        """Return axes with the singular values of the features, spikes with their overlaps."""
+        return draw_spectrum(
+            self.values,
+            outside=self.observed,
+            edge=self.edge,
+            y="singular value of centred features",
+            overlaps=self.overlaps,
+            ax=ax,
+        )
 
-@dataclass(frozen=True)
-class StepRecord:
+
+@dataclass(frozen=True, repr=False)
+class StepRecord(FieldsOnScreen):
     """The network after `step` steps: step 0 is the untrained one, without gradient or change."""
 
     step: int
@@ -125,13 +152,15 @@ class StepRecord:
         }
 
 
-@dataclass(frozen=True, repr=False)
-class StepsResult:
+@dataclass(frozen=True, repr=False, eq=False)
+class StepsResult(OnScreen, KeptResult):
     """Everything that a run found, step by step.
 
     `leap_index` is None where the teacher depends on directions that its Hermite tensors up to
     `leap_degree` do not show; `stairs` are the dimensions that were climbed.
     """
+
+    kept_parts = (StepRecord, Alignment, Singular, FeatureSpikes)
 
     problem: Problem
     seed: int
@@ -143,14 +172,31 @@ class StepsResult:
     stairs: tuple[int, ...]
     records: tuple[StepRecord, ...]
 
-    def __repr__(self) -> str:
-        head = (
-            f"StepsResult: seed {self.seed}, trial {self.trial}, digest {self.problem.digest[:12]}"
-        )
-        return f"{head}\n{self.to_frame().to_string(index=False, float_format='%.4g')}"
+    def __post_init__(self) -> None:
+        require_problem(self.problem)
+        whole_number("seed", self.seed, least=0)
+        whole_number("trial", self.trial, least=0)
+        any_number("noise_radius", self.noise_radius)
+        try:
+            direction = np.array(plain_array(self.first_direction))
+        except ValueError as error:
+            raise InvalidInput(f"first_direction={shown(self.first_direction)}: {error}") from None
+        object.__setattr__(self, "first_direction", direction)
+        if self.leap_index is not None:
+            whole_number("leap_index", self.leap_index, least=0)
+        whole_number("leap_degree", self.leap_degree, least=0)
+        for stair in of_kind("stairs", self.stairs, tuple, remedy="use take_steps"):
+            whole_number("stairs", stair, least=0)
+        for record in of_kind("records", self.records, tuple, remedy="use take_steps"):
+            of_kind("records", record, StepRecord, remedy="use take_steps")
+
+    def screen_table(self) -> ScreenTable:
+        """Return a row per step, as `onegrad steps` shows it."""
+        return steps_table([self])
 
     def to_dict(self, *, neurons: bool = False) -> dict[str, Any]:
         """Return plain values, ready for JSON; `neurons` adds every neuron's overlaps."""
+        truth("neurons", neurons)
         return {
             "problem": self.problem.to_dict(),
             "digest": self.problem.digest,
@@ -164,9 +210,27 @@ class StepsResult:
             "steps": [record.to_dict(neurons=neurons) for record in self.records],
         }
 
+    def plot(self, what: str = "overlaps", *, ax: Axes | None = None) -> Axes:
+        """Return axes with what was seen after every step.
+
+        `what` is "overlaps" of weights and gradients with the watched directions, "angles",
+        "errors", or the singular values of the "features", of the "gradients" or of the weights'
+        "changes".
+        """
+        from onegrad.diagnostics.record_picture import draw_steps
+
+        return draw_steps(self, what, ax=ax)
+
     def to_frame(self) -> pd.DataFrame:
         """Return a line per step: errors, angles, overlaps, ranks and spikes."""
-        return pd.DataFrame([_line(record) for record in self.records])
+        require_extra("to_frame", "frames")
+        import pandas as pd
+
+        return pd.DataFrame(self.lines())
+
+    def lines(self) -> list[dict[str, Any]]:
+        """Return a line per step: errors, angles, overlaps, ranks and spikes."""
+        return [_line(record) for record in self.records]
 
 
 def _line(record: StepRecord) -> dict[str, Any]:

@@ -12,7 +12,7 @@ COMPARED = ("test_mse", "misclassification", "test_loss")
 
 def require_metric(problem: Problem, metric: str, method: Method) -> None:
     """Raise InvalidInput where theory by this method does not predict the metric of the problem."""
-    if metric not in COMPARED:
+    if not isinstance(metric, str) or metric not in COMPARED:
         raise InvalidInput(
             f"metric={shown(metric)}: must be one of {', '.join(COMPARED)}; choose one"
         )

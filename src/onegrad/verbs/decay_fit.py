@@ -65,10 +65,25 @@ def fit_decay(
     return DecayFit(degree, exponent, stderr, kept, note)
 
 
+def decay_factor(
+    exponent: float, dimensions: Sequence[int], gaps: Sequence[float], stderrs: Sequence[float]
+) -> float:
+    """Return c of |gap| = c·n^{−p} for the fitted p, with the weights of the fit."""
+    n, g, e = (np.asarray(values, float) for values in (dimensions, gaps, stderrs))
+    heights = np.log(np.abs(g)) + exponent * np.log(n)
+    return float(np.exp(np.average(heights, weights=_weights(g, e))))
+
+
+def _weights(gap: Floats, error: Floats) -> Floats:
+    """Return the inverse variances of log|gap|."""
+    weights: Floats = (gap / np.maximum(error, ROUNDING * np.abs(gap))) ** 2
+    return weights
+
+
 def _line(position: Floats, gap: Floats, error: Floats) -> tuple[float, float]:
     """Return −slope of log|gap| against the position, and its standard error."""
     height = np.log(np.abs(gap))
-    weight = (gap / np.maximum(error, ROUNDING * np.abs(gap))) ** 2
+    weight = _weights(gap, error)
     centred = position - np.average(position, weights=weight)
     information = np.sum(weight * centred**2)
     slope = np.sum(weight * centred * height) / information

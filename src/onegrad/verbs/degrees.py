@@ -7,11 +7,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from onegrad.calculus.expansion import LARGEST_DEGREE, theorem_degree
-from onegrad.describe.checks import LARGEST_COUNT, shown, whole_number
+from onegrad.describe.checks import (
+    LARGEST_COUNT,
+    callback,
+    is_list,
+    real_number,
+    shown,
+    whole_numbers,
+)
 from onegrad.describe.exceptions import InvalidInput
+from onegrad.machine.bars import Bar, shown_progress
 from onegrad.machine.pool import Progress
 from onegrad.problem.problem import Problem, require_problem
 from onegrad.problem.resized import resized
@@ -35,7 +41,7 @@ def equivalence(
     draws: int = DEFAULT_DRAWS,
     seed: int = 0,
     workers: int = 1,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Equivalence:
     """Return the deterministic gap (hermite − network)/network of a metric per degree.
 
@@ -47,22 +53,25 @@ def equivalence(
     check_method(method)
     require_metric(problem, metric, method)
     wanted = _checked_degrees(degrees)
-    if not isinstance(tolerance, float | int) or not 0 < tolerance < 1:
+    callback("progress", progress, arguments=("done", "total"))
+    if not 0 < real_number("tolerance", tolerance) < 1:
         raise InvalidInput(f"tolerance={shown(tolerance)}: must lie between 0 and 1; try 0.01")
     if len(problem.ridges) > 1:
         raise InvalidInput(f"ridge={list(problem.ridges)}: must be one number here; choose one")
     problems = [resized(problem, n) for n in _checked_dimensions(problem, dimensions)]
     how: dict[str, Any] = {"draws": draws, "seed": seed, "workers": workers, "method": method}
-    sizes = _all_sizes(problems, wanted, progress, metric=metric, tolerance=tolerance, **how)
+    with shown_progress(progress, "draws") as told:
+        sizes = _all_sizes(problems, wanted, told, metric=metric, tolerance=tolerance, **how)
     return sizes[0] if dimensions is None else _with_decay(sizes[::-1])
 
 
 def _checked_degrees(degrees: Sequence[int] | int) -> tuple[int, ...]:
-    listed = np.atleast_1d(np.asarray(degrees)).tolist()
-    wanted = tuple(sorted({whole_number("degrees", d, least=0) for d in listed}))
-    if not wanted or wanted[-1] > LARGEST_DEGREE:
+    given = degrees if is_list(degrees) else [degrees]
+    wanted = tuple(sorted(set(whole_numbers("degrees", given, least=0))))
+    if wanted[-1] > LARGEST_DEGREE:
         raise InvalidInput(
-            f"degrees={listed}: must be numbers from 0 to {LARGEST_DEGREE}; change them"
+            f"degrees={shown(list(wanted))}: must be numbers from 0 to {LARGEST_DEGREE}; change "
+            "them"
         )
     return wanted
 
@@ -71,11 +80,12 @@ def _checked_dimensions(problem: Problem, dimensions: Sequence[int] | None) -> l
     """Return the dimensions, the largest first: it fails at once, if at all."""
     if dimensions is None:
         return [problem.dimension]
-    if not np.ndim(dimensions) or len(set(dimensions)) < 2:
+    sizes = sorted(set(whole_numbers("dimensions", dimensions, least=2)), reverse=True)
+    if len(sizes) < 2:
         raise InvalidInput(
             f"dimensions={shown(dimensions)}: must be a list of at least two; add one"
         )
-    return sorted({whole_number("dimensions", n, least=2) for n in dimensions}, reverse=True)
+    return sizes
 
 
 def _all_sizes(
@@ -94,8 +104,12 @@ def _all_sizes(
 
 
 def _part_of(progress: Progress, place: int, sizes: int) -> Progress:
-    """Return the progress of one size out of several."""
-    return lambda done, total: progress(place * total + done, sizes * total)
+    """Return the progress of one size out of several; a bar's moves within draws, too."""
+
+    def tell(done: float, total: float) -> None:
+        progress(place * total + done, sizes * total)  # type: ignore[arg-type]
+
+    return Bar(tell) if hasattr(progress, "within") else tell
 
 
 def _gaps(

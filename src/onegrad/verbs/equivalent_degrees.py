@@ -3,19 +3,40 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
-from onegrad.verbs.decay_fit import DecayFit
+from onegrad.describe.checks import (
+    any_number,
+    listed,
+    of_kind,
+    one_of,
+    real_number,
+    shown,
+    text,
+    whole_number,
+    whole_numbers,
+)
+from onegrad.describe.exceptions import InvalidInput
+from onegrad.describe.extras import require_extra
+from onegrad.describe.kept_result import KeptResult
+from onegrad.describe.screen import OnScreen, ScreenTable
+from onegrad.drawing.gap_picture import DecayLine, draw_gap_decay, draw_gaps_by_degree
+from onegrad.moments.polynomial_misfit import Misfit
+from onegrad.verbs.decay_fit import DecayFit, decay_factor
 from onegrad.verbs.degree_reason import Scale
+from onegrad.verbs.equivalence_table import equivalence_table
 from onegrad.verbs.errors import Errors
-from onegrad.verbs.methods import Method, draws_of, said_draws
+from onegrad.verbs.methods import Method, draws_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
 
 
-@dataclass(frozen=True, repr=False)
-class Equivalence:
+@dataclass(frozen=True, repr=False, eq=False)
+class Equivalence(OnScreen, KeptResult):
     """The predicted gap of each Hermite degree to the network, and the degrees that follow.
 
     `smallest` is the lowest degree whose gap is within the tolerance, None if none is; `theorem` is
@@ -24,6 +45,8 @@ class Equivalence:
     For a list of dimensions everything is that of the largest; `sizes` has an `Equivalence` of each
     dimension and `decay` the exponent of each degree.
     """
+
+    kept_parts = (Errors, DecayFit, Scale, Misfit)
 
     errors: Errors
     degrees: tuple[int, ...]
@@ -40,14 +63,32 @@ class Equivalence:
     sizes: tuple[Equivalence, ...] = ()
     decay: tuple[DecayFit, ...] = ()
 
-    def __repr__(self) -> str:
-        where = f"n = {self.dimension}, {self.metric} by {self.method!r}"
-        head = (
-            f"Equivalence: {where}, {said_draws(self.method, self.errors.trials, self.errors.seed)}"
-        )
-        lines = [head, self._table().to_string(index=False, float_format="%.4g", na_rep="-")]
-        lines += [f"degree {fit.degree}: {fit.note}" for fit in self.decay if fit.note]
-        return "\n".join([*lines, *([] if self.reason is None else [self.reason])])
+    def __post_init__(self) -> None:
+        of_kind("errors", self.errors, Errors, remedy="use equivalence")
+        degrees = whole_numbers("degrees", self.degrees, least=0)
+        for name in ("gaps", "stderrs"):
+            numbers = [any_number(name, value) for value in listed(name, getattr(self, name))]
+            if len(numbers) != len(degrees):
+                raise InvalidInput(
+                    f"{name}={shown(numbers)}: must have one number per degree; use equivalence"
+                )
+        real_number("tolerance", self.tolerance)
+        any_number("strength", self.strength)
+        one_of("metric", self.metric, self.errors.metrics)
+        text("method", self.method)
+        of_kind("scale", self.scale, Scale, remedy="use equivalence")
+        for name in ("smallest", "theorem"):
+            if getattr(self, name) is not None:
+                whole_number(name, getattr(self, name), least=0)
+        if self.reason is not None:
+            text("reason", self.reason)
+        for name, kind in (("sizes", Equivalence), ("decay", DecayFit)):
+            for part in of_kind(name, getattr(self, name), tuple, remedy="use equivalence"):
+                of_kind(name, part, kind, remedy="use equivalence")
+
+    def screen_table(self) -> ScreenTable:
+        """Return a row per degree, as `onegrad equivalence` shows it."""
+        return equivalence_table(self)
 
     @property
     def dimension(self) -> int:
@@ -59,18 +100,34 @@ class Equivalence:
         """Whether the gap of each degree is within the tolerance."""
         return tuple(abs(gap) <= self.tolerance for gap in self.gaps)
 
-    def _table(self) -> pd.DataFrame:
-        """Return a line per degree: its gap, or that in every dimension and the exponent."""
+    def plot(self, *, ax: Axes | None = None) -> Axes:
+        """Return axes with |gap| by degree, or of several dimensions against n with its fits."""
         if not self.sizes:
-            return self.to_frame().drop(columns="dimension")
-        columns: dict[str, Any] = {"degree": self.degrees}
-        columns |= {f"gap n={size.dimension}": size.gaps for size in self.sizes}
-        columns["exponent"] = [_number(fit.exponent) for fit in self.decay]
-        columns["exponent_stderr"] = [_number(fit.stderr) for fit in self.decay]
-        return pd.DataFrame(columns)
+            table, theorem = self.to_frame(), self.theorem
+            return draw_gaps_by_degree(table, tolerance=self.tolerance, theorem=theorem, ax=ax)
+        return draw_gap_decay(self.to_frame(), self._decay_lines(), ax=ax)
+
+    def _decay_lines(self) -> list[DecayLine]:
+        """Return the fits that were possible as lines."""
+        lines = []
+        for place, fit in enumerate(self.decay):
+            if fit.exponent is None or fit.stderr is None:
+                continue
+            kept = [size for size in self.sizes if size.dimension in fit.dimensions]
+            factor = decay_factor(
+                fit.exponent,
+                fit.dimensions,
+                [size.gaps[place] for size in kept],
+                [0.0 if size.method == "closed" else size.stderrs[place] for size in kept],
+            )
+            lines.append(DecayLine(fit.degree, fit.exponent, fit.stderr, factor, fit.dimensions))
+        return lines
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row per dimension and degree: the gap, whether it matches, the misfit."""
+        require_extra("to_frame", "frames")
+        import pandas as pd
+
         if self.sizes:
             return pd.concat([size.to_frame() for size in self.sizes], ignore_index=True)
         return pd.DataFrame(
@@ -117,7 +174,3 @@ class Equivalence:
 
 def _finite(value: float) -> float | None:
     return value if np.isfinite(value) else None
-
-
-def _number(value: float | None) -> float:
-    return np.nan if value is None else value

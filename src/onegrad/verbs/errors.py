@@ -3,18 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import pandas as pd
 
 from onegrad.describe.arrays import Floats
+from onegrad.describe.checks import (
+    listed,
+    of_kind,
+    one_of,
+    shown,
+    text,
+    truth,
+    whole_number,
+    whole_numbers,
+)
 from onegrad.describe.exceptions import InvalidInput
+from onegrad.describe.extras import require_extra
+from onegrad.describe.kept_result import KeptResult
+from onegrad.describe.screen import FieldsOnScreen, OnScreen, ScreenTable
 from onegrad.diagnostics.records import StepsResult
 from onegrad.models.model import Model
-from onegrad.problem.problem import Problem
+from onegrad.problem.problem import Problem, require_problem
+from onegrad.verbs.best_constant import best_constant
+from onegrad.verbs.error_table import errors_table
+from onegrad.verbs.error_views import (
+    errors_dataset,
+    errors_of,
+    kept_models,
+    models_from_kept,
+)
 from onegrad.verbs.methods import draws_of
+from onegrad.verbs.metric_arrays import checked_metrics
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray
+    from matplotlib.axes import Axes
 
 METRICS = (
     *("test_mse", "train_mse", "objective", "squared_weight_norm", "misclassification"),
@@ -22,16 +49,16 @@ METRICS = (
 )
 
 
-@dataclass(frozen=True)
-class Estimate:
+@dataclass(frozen=True, repr=False)
+class Estimate(FieldsOnScreen):
     """A mean with its standard error; arrays share the result's axes but for the trials."""
 
     mean: Floats
     stderr: Floats
 
 
-@dataclass(frozen=True)
-class Errors:
+@dataclass(frozen=True, repr=False, eq=False)
+class Errors(OnScreen, KeptResult):
     """The metrics of every trial, model and penalty.
 
     `metrics[name]` has one dimension per entry of `axes`: trial, model, (step, samples,) ridge. A
@@ -40,15 +67,56 @@ class Errors:
     `runs` is what was observed, trial by trial; `over` the field along which a curve goes.
     """
 
+    kept_parts = (StepsResult,)
+
     problem: Problem
     seed: int
     models: tuple[Model, ...]
     metrics: dict[str, Floats]
     samples: tuple[int, ...] | None = None
     predicted: bool = False
-    runs: tuple[StepsResult, ...] = field(default=(), repr=False)
+    runs: tuple[StepsResult, ...] = ()
     method: str | None = None
     over: tuple[str, tuple[Any, ...]] | None = None
+
+    def __post_init__(self) -> None:
+        require_problem(self.problem)
+        whole_number("seed", self.seed, least=0)
+        for model in listed("models", self.models):
+            of_kind("models", model, Model, remedy="use models_of")  # type: ignore[type-abstract]
+        truth("predicted", self.predicted)
+        if self.method is not None:
+            text("method", self.method)
+        if self.samples is not None:
+            whole_numbers("samples", self.samples, least=1)
+        if self.over is not None:
+            if not isinstance(self.over, tuple) or len(self.over) != 2:
+                raise InvalidInput(
+                    f"over={shown(self.over)}: must be a field and its values; use predict_curve"
+                )
+            text("over", self.over[0])
+            listed("over", self.over[1])
+        for run in self.runs if isinstance(self.runs, tuple) else (self.runs,):
+            of_kind("runs", run, StepsResult, remedy="use simulate with observe=True")
+        sizes = {name: len(axis) for name, axis in self._axes(0).items()}
+        object.__setattr__(self, "metrics", checked_metrics(self.metrics, sizes))
+
+    def screen_table(self) -> ScreenTable:
+        """Return means, standard errors and gaps, as `onegrad simulate` shows them."""
+        return errors_table(self)
+
+    def __getitem__(self, models: str | Sequence[str]) -> Errors:
+        """Return the errors of one model, or of a list of them."""
+        return errors_of(self, models)
+
+    def kept_fields(self) -> dict[str, Any]:
+        """Return the fields as they are kept: models by name and degree."""
+        return {**super().kept_fields(), "models": kept_models(self.models)}
+
+    @classmethod
+    def from_kept(cls, kept: dict[str, Any]) -> Self:
+        """Return the errors of fields as they were kept."""
+        return cls(**{**kept, "models": models_from_kept(kept["models"])})
 
     @property
     def steps(self) -> tuple[int, ...] | None:
@@ -59,11 +127,14 @@ class Errors:
     @property
     def axes(self) -> dict[str, Sequence[Any]]:
         """Names and coordinates of the dimensions, in order."""
+        return self._axes(self.trials)
+
+    def _axes(self, trials: int) -> dict[str, Sequence[Any]]:
         curve = {} if self.samples is None else {"samples": list(self.samples)}
         curve |= {} if self.over is None else {self.over[0]: list(self.over[1])}
         steps = {} if self.steps is None else {"step": list(self.steps)}
         return {
-            "trial": range(self.trials),
+            "trial": range(trials),
             "model": [m.name for m in self.models],
             **steps,
             **curve,
@@ -87,21 +158,45 @@ class Errors:
         that of this ratio (delta method), from the paired residuals model_t − (1 + g) network_t.
         None without a network to compare with.
         """
+        values = self._values(metric)
         names = [m.name for m in self.models]
         if "network" not in names:
             return None
-        values = self._values(metric)
         network = values[:, [names.index("network")]]
         return paired_gap(values, network)
 
+    @cached_property
+    def best_constant(self) -> dict[str, float]:
+        """The errors of the best constant, by metric: what a network must beat."""
+        known = best_constant(self.problem, seed=self.seed, trials=self.trials)
+        return {name: value for name, value in known.items() if name in self.metrics}
+
     def _values(self, metric: str) -> Floats:
-        if metric not in self.metrics:
-            known = ", ".join(self.metrics)
-            raise InvalidInput(f"metric={metric!r}: must be one of {known}; choose one")
-        return self.metrics[metric]
+        return self.metrics[one_of("metric", metric, self.metrics)]
+
+    def plot(
+        self,
+        metric: str = "test_mse",
+        *,
+        x: str | None = None,
+        constant: bool = True,
+        ax: Axes | None = None,
+    ) -> Axes:
+        """Return axes with a metric by model, or along an axis: simulation as markers with
+        standard errors, theory as lines with bands of `theory_error`.
+
+        `x` names the axis where there are several; `constant` draws the best constant where it is
+        near. Draw another result on the same axes with `ax`.
+        """
+        from onegrad.verbs.error_picture import draw_errors
+
+        return draw_errors(self, metric, x=x, constant=constant, ax=ax)
 
     def to_frame(self) -> pd.DataFrame:
         """Return a long table: model, ridge, metric, mean, stderr, trials, gap, gap_stderr."""
+        require_extra("to_frame", "frames")
+        import pandas as pd
+
         rows = []
         names = [name for name in self.axes if name not in ("trial", "model")]
         values = [self.axes[name] for name in names]
@@ -125,6 +220,10 @@ class Errors:
                 )
         return pd.DataFrame(rows).astype({"degree": "Int64"})
 
+    def to_xarray(self) -> xarray.Dataset:
+        """Return a variable per metric over trial, model, (step, samples or a field,) ridge."""
+        return errors_dataset(self)
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; metrics are lists over the axes that `axes` names."""
         gap = self.gap()
@@ -141,6 +240,7 @@ class Errors:
         out: dict[str, Any] = {
             "problem": self.problem.to_dict(),
             **self._how,
+            "best_constant": self.best_constant,
             "models": models,
         }
         named = self._named_axes

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 from scipy.special import ndtr
 
 from onegrad.calculus.loss_expectations import output_rule
 from onegrad.calculus.losses import NamedLoss, get_loss
 from onegrad.data.teacher import ExpectedSigns
-from onegrad.describe.arrays import Floats
-from onegrad.models.feature_map import FeatureMap, Points
+from onegrad.describe.arrays import Floats, real_array
+from onegrad.describe.checks import shown
+from onegrad.describe.exceptions import InvalidInput
+from onegrad.models.feature_map import FeatureMap, Points, require_maps
 from onegrad.moments.class_errors import exact_class_mse
 from onegrad.moments.exact_errors import exact_test_mse
 from onegrad.training.batches import Batch
 from onegrad.training.instance import Instance
+from onegrad.training.layers import checked_first_layer
 from onegrad.training.problem_readout import (
+    ClassReadout,
     ProblemReadout,
     class_targets,
     counted_labels,
     wrong_classes,
 )
+from onegrad.training.readout import FittedReadout
 from onegrad.training.streams import Stream
 from onegrad.verbs.step_axis import Metrics
 
@@ -34,6 +42,19 @@ def measure_errors(
 
     That is misclassification, and the test loss where it is not the square.
     """
+    first_layer = checked_first_layer(instance, first_layer, name="first_layer")
+    require_maps(maps)
+    _require_fits(fits, maps, instance, len(first_layer))
+    return model_errors(instance, first_layer, maps, fits)
+
+
+def model_errors(
+    instance: Instance,
+    first_layer: Floats,
+    maps: dict[str, FeatureMap],
+    fits: dict[str, ProblemReadout],
+) -> dict[str, Metrics]:
+    """Return `measure_errors` of arguments that are known to fit; weights may have overflowed."""
     problem = instance.problem
     results: dict[str, Metrics] = {key: {} for key in maps}
     counted = problem.binary or problem.classes
@@ -49,6 +70,28 @@ def measure_errors(
         for key, value in zip(maps, exact, strict=True):
             results[key]["test_mse"] = value
     return results
+
+
+def _require_fits(fits: object, maps: Mapping[str, Any], instance: Instance, width: int) -> None:
+    """Raise InvalidInput unless there is a readout of the right size for every feature map."""
+    if not isinstance(fits, Mapping) or set(fits) != set(maps):
+        raise InvalidInput(
+            f"fits={shown(fits)}: must be a table with a readout for each of {', '.join(maps)}; "
+            "use fit_models"
+        )
+    problem = instance.problem
+    columns = len(problem.ridges) * max(len(problem.classes), 1)
+    for key, fit in fits.items():
+        if not isinstance(fit, FittedReadout | ClassReadout):
+            raise InvalidInput(
+                f"fits[{key!r}]={shown(fit)}: must be a fitted readout; use fit_models"
+            )
+        weights = real_array(f"fits[{key!r}].weights", fit.weights, axes=("neurons", "outputs"))
+        if weights.shape != (width, columns):
+            raise InvalidInput(
+                f"fits[{key!r}].weights: has shape {weights.shape}, must be {(width, columns)} for "
+                "this first layer and problem; use fit_models"
+            )
 
 
 def _mean_targets(instance: Instance) -> Floats:

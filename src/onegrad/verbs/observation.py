@@ -8,12 +8,13 @@ from pathlib import Path
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from onegrad.describe.checks import shown, whole_number
-from onegrad.describe.exceptions import InvalidInput
+from onegrad.describe.checks import callback, path_of, whole_number
 from onegrad.diagnostics.observer import Observer
 from onegrad.diagnostics.records import StepsResult
 from onegrad.diagnostics.saved import Saved
+from onegrad.machine.bars import shown_progress, told_within
 from onegrad.machine.pool import Progress
+from onegrad.machine.pulse import listening
 from onegrad.models.model import Model
 from onegrad.models.network import NETWORK
 from onegrad.problem.problem import Problem, require_problem
@@ -21,7 +22,7 @@ from onegrad.training.instance import draw
 from onegrad.training.run import Run
 from onegrad.verbs.cost import check_memory
 from onegrad.verbs.step_axis import Metrics, stack_steps
-from onegrad.verbs.trial import TrialRun
+from onegrad.verbs.trial import TrialRun, measured_steps
 
 
 def take_steps(
@@ -30,24 +31,23 @@ def take_steps(
     seed: int = 0,
     trial: int = 0,
     state: str | Path | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> StepsResult:
     """Return what the steps of one trial did to the network, one record after every step.
 
     The first record is of the untrained network. The run depends on (problem, seed, trial) alone.
     `state` names a file that is renewed after every record: a killed run continues from it, with
     the same bits, and so does one of more steps. `progress(done, total)` is called after every
-    record.
+    record; True shows a bar.
     """
     require_problem(problem)
     whole_number("seed", seed, least=0)
     whole_number("trial", trial, least=0)
-    if state is not None and not isinstance(state, str | Path):
-        raise InvalidInput(f"state={shown(state)}: must be the path of a file; correct it")
+    callback("progress", progress, arguments=("done", "total"))
+    file = None if state is None else path_of("state", state)
     check_memory(problem, [NETWORK], workers=1)
-    file = None if state is None else Path(state)
-    with threadpool_limits(limits=1):
-        return _run(problem, seed, trial, file, progress)
+    with threadpool_limits(limits=1), shown_progress(progress, "steps") as told:
+        return _run(problem, seed, trial, file, told)
 
 
 def _run(
@@ -63,7 +63,8 @@ def _run(
     for step in range(len(observer.records), total):
         if progress is not None:
             progress(step, total)
-        trial_run.metrics(step)
+        with listening(told_within(progress, step, total)):
+            trial_run.metrics(step)
         if file is not None:
             Saved(run.state, tuple(observer.records)).write(file, problem, seed, trial)
     if progress is not None:
@@ -80,7 +81,7 @@ def observed_trial(
         observer = Observer(instance)
     watched = list({NETWORK.key: NETWORK, **{model.key: model for model in models}}.values())
     run = TrialRun(Run(instance), watched, observer=observer)
-    by_step = [run.metrics(step) for step in range(problem.training.steps + 1)]
+    by_step = measured_steps(run, range(problem.training.steps + 1))
     results = stack_steps([by_step[step] for step in problem.recorded_steps])
     metrics = {model.name: results[model.key] for model in models}
     return metrics, observer.result(seed=seed, trial=trial)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,13 @@ from onegrad.describe.exceptions import InvalidInput, NotConverged
 from onegrad.models.network import NETWORK
 from onegrad.problem.problem import Problem
 from onegrad.training.reuse import Shared
-from onegrad.verbs.closed_draw import ToldProblem
+from onegrad.verbs.closed_draw import ModelCurve, ToldProblem, metrics_along
 from onegrad.verbs.methods import Method
 from onegrad.verbs.predicted_draw import predict_draw
 
 COARSE = 8  # every eighth penalty first: a decade
+FINEST_DRAFT = 2  # places, a quarter of a decade: drafts are no better
+PROMISING = 1.1  # times the lowest of all, up to which a problem's own lowest is looked for
 RISES = 2  # decades in a row above the lowest, after which smaller penalties are not tried
 
 
@@ -32,48 +34,63 @@ def penalty_curves(
 ) -> tuple[Floats, list[str]]:
     """Return the metric after the last step, a row per draw, for all penalties; and the warnings.
 
-    "single" has all penalties at the price of one, "closed" a draft of them at little cost. Other
-    methods pay for each: they go down from the largest by decades until the mean over draws has
-    risen twice, then halve the distance around the lowest. They leave NaN where they did not look,
-    and infinity where theory did not converge.
+    "single" has all penalties at the price of one. Other methods pay for each: they go down from
+    the largest by decades until the mean over draws has risen twice, then halve the distance around
+    the lowest. They leave NaN where they did not look, infinity where theory did not converge.
     """
     how: dict[str, Any] = {"metric": metric, "method": method, "seed": seed}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        if method == "closed":
-            curves = closed_curve(problem, ridges, metric=metric, draft=True)[None]
-        elif method == "single":
+        if method == "single":
             curves = np.array([_values(problem, ridges, trial=t, **how) for t in trials])
         else:
             curves = _searched(problem, ridges, trials, **how)
     return curves, [str(warning.message) for warning in caught]
 
 
-def closed_curve(problem: Problem, ridges: Sequence[float], *, metric: str, draft: bool) -> Floats:
-    """Return the network's metric without draws: at every eighth penalty, then around the lowest.
+def closed_curves(
+    problems: Sequence[Problem],
+    ridges: Sequence[float],
+    *,
+    metric: str,
+    draft: bool,
+    lowest: float = np.inf,
+) -> Floats:
+    """Return the network's metric without draws, a row per problem, NaN where not computed.
 
-    NaN where it was not computed.
+    All problems are computed at every eighth penalty, then those that may be the best of them, and
+    better than `lowest`, at penalties around their lowest: of drafts half as far in every round.
     """
-    curve = np.full(len(ridges), np.nan)
+    curves = np.full((len(problems), len(ridges)), np.nan)
     last = len(ridges) - 1
-    told, count = ToldProblem.of(problem, draft=draft), np.array([float(problem.samples)])
+    told = [ToldProblem.of(problem, draft=draft) for problem in problems]
+    counts = [np.array([float(problem.samples)]) for problem in problems]
 
-    def look(places: list[int]) -> None:
-        metrics, notes = told.metrics(NETWORK, count, np.array([ridges[p] for p in places]))
-        for note in () if draft else notes:
-            warnings.warn(f"theory: {note}", stacklevel=4)
-        curve[places] = metrics[metric][0]
+    def look(places: Mapping[int, Sequence[int]]) -> None:
+        asked = [
+            ModelCurve(told[row], NETWORK, counts[row], np.array([ridges[p] for p in own]))
+            for row, own in places.items()
+        ]
+        for (row, own), (metrics, notes) in zip(places.items(), metrics_along(asked), strict=True):
+            curves[row, own] = metrics[metric][0]
+            for note in () if draft else notes:
+                warnings.warn(f"theory: {note}", stacklevel=4)
 
-    look(list(range(0, last + 1, COARSE)))
+    look(dict.fromkeys(range(len(problems)), range(0, last + 1, COARSE)))
     distance = COARSE // 2
     while distance and last:
-        low = int(np.nanargmin(curve))
-        places = {low - distance, low + distance} if draft else set(range(low - 4, low + 5))
-        fresh = sorted(p for p in places if 0 <= p <= last and np.isnan(curve[p]))
-        if fresh:
-            look(fresh)
-        distance = distance // 2 if draft else 0
-    return curve
+        own_lowest = np.nanmin(curves, axis=1)
+        lowest = min(lowest, float(own_lowest.min()))
+        fresh = {}
+        for row in np.flatnonzero(own_lowest <= PROMISING * lowest):
+            low = int(np.nanargmin(curves[row]))
+            places = {low - distance, low + distance} if draft else set(range(low - 4, low + 5))
+            own = sorted(p for p in places if 0 <= p <= last and np.isnan(curves[row, p]))
+            if own:
+                fresh[int(row)] = own
+        look(fresh)
+        distance = distance // 2 if draft and distance > FINEST_DRAFT else 0
+    return curves
 
 
 def _values(problem: Problem, ridges: Sequence[float], *, metric: str, **how: Any) -> Floats:
@@ -102,9 +119,17 @@ def _searched(
                 value = np.inf
             curves[row, place] = value
 
+    search_lowest(curves, look)
+    return curves
+
+
+def search_lowest(curves: Floats, look: Callable[[int], None]) -> None:
+    """Look at places of `curves` (rows × penalties, NaN at first) until the lowest mean is found.
+
+    `look` writes a column. It is called from the largest penalty down, then around the lowest.
+    """
     _descend(curves, look)
     _halve(curves, look)
-    return curves
 
 
 def _descend(curves: Floats, look: Callable[[int], None]) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from onegrad.describe.arrays import Floats
 from onegrad.describe.exceptions import require_finite
+from onegrad.machine.pulse import moved, part
 from onegrad.models.feature_map import FeatureMap
 from onegrad.models.model import Model
 from onegrad.moments.dense import population_moments
@@ -32,6 +33,8 @@ from onegrad.verbs.closed_draw import answer_without_draws
 from onegrad.verbs.methods import DEFAULT_METHOD, NO_DRAWS, Method
 from onegrad.verbs.points import point_rounds
 from onegrad.verbs.step_axis import Metrics, endless, stack_steps
+
+STEP_SHARE = 0.2  # of the time of a prediction, about
 
 
 def predict_draw(
@@ -58,13 +61,14 @@ def predict_draw(
     errors: Mapping[str, RidgeErrors | TypeErrors]
     # Overflow is not hidden: every result is checked for it.
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        for step in problem.recorded_steps:
-            if method == "single":
-                errors = run.by_one_type(step, counts, np.array(problem.ridges))
-            elif method in ("types", "auto"):
-                errors = run.by_types(step, counts, problem)
-            else:
-                errors = run.by_types(step, counts, problem, full=True)
+        steps = problem.recorded_steps
+        for place, step in enumerate(steps):
+            with part(place / len(steps), (place + 1) / len(steps)):
+                if method == "single":
+                    errors = run.by_one_type(step, counts, np.array(problem.ridges))
+                else:
+                    full = method not in ("types", "auto")
+                    errors = run.by_types(step, counts, problem, full=full)
             by_step.append({key: _metrics(error, samples) for key, error in errors.items()})
     results = stack_steps(by_step)
     for model in models:
@@ -140,7 +144,11 @@ class PredictedRun:
             "classes": problem.classes,
         }
         types = self.types_after(step, full=full)
-        return {key: own.errors(**how) for key, own in types.items()}
+        errors = {}
+        for key, own in types.items():
+            errors[key] = own.errors(**how)
+            _tell(len(errors), len(types))
+        return errors
 
     def types_after(self, step: int, *, full: bool = False) -> dict[str, ModelTypes]:
         """Return every model's types after a step, by key."""
@@ -167,10 +175,16 @@ class PredictedRun:
 
     def _drawn(self, step: int) -> tuple[Instance, Layers, Floats]:
         """Return the instance, the initial layers and the first layer after a step."""
-        while self._run.state.step < step:
-            self._run.advance()
+        with part(0.0, STEP_SHARE):
+            while self._run.state.step < step:
+                self._run.advance()
         trained = self._run.layers.first if step == 0 else self._run.first
         return self._run.instance_at(step), self._run.layers, trained
+
+
+def _tell(done: int, models: int) -> None:
+    """Tell how far a prediction is after so many of its models."""
+    moved(STEP_SHARE + (1 - STEP_SHARE) * done / models)
 
 
 def reduced_moments(
@@ -194,6 +208,7 @@ def reduced_moments(
             if low_rank is None:
                 break
             structured[key] = low_rank
+            _tell(len(structured), len(read))
         else:
             return structured
     dense_moments = {}
@@ -202,6 +217,7 @@ def reduced_moments(
         # The matrix is symmetric: its transpose is itself in Fortran order, without a copy.
         reduced = Tridiagonal.reduce(moments.covariance.T, moments.label)
         dense_moments[key] = ReducedMoments(reduced, moments.label_power)
+        _tell(len(dense_moments), len(read))
     return dense_moments
 
 

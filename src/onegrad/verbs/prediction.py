@@ -8,19 +8,33 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
-from onegrad.describe.checks import positive_numbers, shown, whole_number
+from onegrad.describe.checks import (
+    callback,
+    listed,
+    positive_numbers,
+    shown,
+    whole_number,
+    whole_numbers,
+)
 from onegrad.describe.exceptions import InvalidInput
+from onegrad.machine.bars import shown_progress, told_within
 from onegrad.machine.pool import Progress, run_jobs
 from onegrad.models.model import Model
 from onegrad.models.resolve import models_of
 from onegrad.problem.problem import Problem, require_problem
 from onegrad.training.instance import Instance, draw
-from onegrad.verbs.closed_draw import answer_without_draws, closed_models
+from onegrad.verbs.closed_draw import (
+    answer_without_draws,
+    closed_models,
+    predict_closed_together,
+)
 from onegrad.verbs.cost import check_memory, check_mixture_memory
 from onegrad.verbs.errors import Errors, collect
 from onegrad.verbs.methods import DEFAULT_METHOD, METHODS, NO_DRAWS, Method
 from onegrad.verbs.predicted_draw import predict_draw
+from onegrad.verbs.preparation_note import note_preparation
 
 DEFAULT_DRAWS = 4
 # Components of some weight whose E‖x‖² differs by more need types.
@@ -35,7 +49,7 @@ def predict(
     draws: int = DEFAULT_DRAWS,
     seed: int = 0,
     workers: int = 1,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Errors:
     """Return the predicted errors of the models, in the form that `simulate` returns.
 
@@ -47,6 +61,7 @@ def predict(
     nothing: it returns the mean over draws, in milliseconds and for any n, as a single draw; "auto"
     takes it where it is sure, and "types" elsewhere, saying so.
     """
+    require_problem(problem)
     check_method(method)
     where = {"draws": draws, "seed": seed, "workers": workers}
     return _predicted(problem, models, None, method=method, progress=progress, **where)
@@ -63,7 +78,7 @@ def predict_curve(
     draws: int = DEFAULT_DRAWS,
     seed: int = 0,
     workers: int = 1,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Errors:
     """Return the predicted errors along a curve: for numbers of samples, penalties, or any field.
 
@@ -83,9 +98,7 @@ def predict_curve(
         return _along(problem, over, models, method=method, progress=progress, **where)
     if samples is None:
         return _predicted(problem, models, None, method=method, progress=progress, **where)
-    if not np.ndim(samples) or not len(samples):
-        raise InvalidInput(f"samples={shown(samples)}: must be a list of numbers; add one")
-    counts = tuple(whole_number("samples", m, least=1) for m in samples)
+    counts = tuple(whole_numbers("samples", samples, least=1))
     fixed = problem.replace(
         network__width=problem.width, training__samples=problem.samples_per_step
     )
@@ -97,16 +110,20 @@ def _along(
     over: Mapping[str, Sequence[Any]],
     models: Sequence[str] | str,
     *,
-    progress: Progress | None,
+    progress: Progress | bool | None,
     **how: Any,
 ) -> Errors:
     """Return the errors of a problem for every point of `over`, stacked before the penalties."""
+    callback("progress", progress, arguments=("done", "total"))
     points = curve_points(problem, over)
-    results = []
-    for done, point in enumerate(points, start=1):
-        results.append(_predicted(point, models, None, progress=None, **how))
-        if progress is not None:
-            progress(done, len(points))
+    results: list[Errors] = []
+    if how["method"] == "closed":
+        results = _along_without_draws(points, models)
+    with shown_progress(progress, "points") as told:
+        for point in points[len(results) :]:
+            results.append(_predicted(point, models, None, progress=None, **how))
+            if told is not None:
+                told(len(results), len(points))
     name, values = next(iter(over.items()))
     first = results[0]
     methods = {result.method for result in results}
@@ -119,31 +136,67 @@ def _along(
         first,
         problem=problem,
         metrics=metrics,
-        over=(name, tuple(values)),
+        over=(name, tuple(listed("over", values))),
         method=first.method if len(methods) == 1 else "auto",
     )
+
+
+def _along_without_draws(points: Sequence[Problem], names: Sequence[str] | str) -> list[Errors]:
+    """Return the errors of every point by theory without draws, all solved together."""
+    asked = []
+    for point in points:
+        require_theory(point, "closed")
+        models = closed_models(point, names, method="closed")
+        assert models is not None
+        asked.append((point, models))
+    with threadpool_limits(limits=1):
+        predicted = predict_closed_together(asked)
+    for note in dict.fromkeys(note for _, notes in predicted for note in notes):
+        warnings.warn(f"theory: {note}", stacklevel=4)
+    return [
+        collect(point, models, [metrics], seed=0, samples=None, predicted=True, method="closed")
+        for (point, models), (metrics, _) in zip(asked, predicted, strict=True)
+    ]
 
 
 def curve_points(problem: Problem, over: Mapping[str, Sequence[Any]]) -> list[Problem]:
     """Return the problem at every point; raise InvalidInput where lists differ in length."""
     if not isinstance(over, Mapping) or not over:
         raise InvalidInput(f"over={shown(over)}: must name a field and its values; add one")
-    lists = {path: list(values) for path, values in over.items()}
+    lists = {path: listed(f"over[{shown(path)}]", values) for path, values in over.items()}
+    for path, values in lists.items():
+        if any(value is None for value in values):
+            raise InvalidInput(f"over[{path!r}]: must not hold None; write the default out")
     lengths = {len(values) for values in lists.values()}
     if lengths == {0} or len(lengths) > 1:
         raise InvalidInput(
             f"over={shown(list(over))}: must have lists of one length, at least 1; correct them"
         )
-    return [
+    points = [
         problem.replace({path: values[i] for path, values in lists.items()})
         for i in range(lengths.pop())
     ]
+    for point in points:
+        same = point.recorded_steps == problem.recorded_steps
+        if not same or len(point.ridges) != len(problem.ridges):
+            raise InvalidInput(
+                f"over={shown(list(over))}: must leave the number of steps and of penalties as it "
+                "is; predict such points one by one"
+            )
+    return points
+
+
+def check_counts(*, draws: object, seed: object, workers: object) -> None:
+    """Raise InvalidInput unless these are whole numbers that a prediction can have."""
+    whole_number("draws", draws, least=1)
+    whole_number("seed", seed, least=0)
+    whole_number("workers", workers, least=1)
 
 
 def check_method(method: object) -> None:
     """Raise InvalidInput unless theory has a method of this name."""
-    if method not in METHODS:
-        raise InvalidInput(f"method={method!r}: must be {' or '.join(METHODS)}; choose one")
+    if not isinstance(method, str) or method not in METHODS:
+        raise InvalidInput(f"method={shown(method)}: must be {' or '.join(METHODS)}; choose one")
 
 
 def _predicted(
@@ -155,17 +208,20 @@ def _predicted(
     draws: int,
     seed: int,
     workers: int,
-    progress: Progress | None,
+    progress: Progress | bool | None,
 ) -> Errors:
+    callback("progress", progress, arguments=("done", "total"))
+    check_counts(draws=draws, seed=seed, workers=workers)
     if method in NO_DRAWS:
-        require_problem(problem)
         errors = _without_draws(problem, names, samples, method)
         if errors is not None:
-            if progress is not None:
-                progress(1, 1)
+            with shown_progress(progress, "draws") as told:
+                if told is not None:
+                    told(1, 1)
             return errors
         method = "types"
     instance = checked_start(problem, draws=draws, seed=seed, workers=workers, method=method)
+    note_preparation(problem)
     models = models_of(instance, names)
     for model in models:
         if model.no_theory is not None:
@@ -176,10 +232,12 @@ def _predicted(
     common = {"problem": problem, "models": models, "samples": samples, "method": method}
     jobs = [{**common, "seed": seed, "trial": t} for t in range(draws)]
     rows = []
-    for row in run_jobs(predict_draw, jobs, workers=workers):
-        rows.append(row)
-        if progress is not None:
-            progress(len(rows), draws)
+    with shown_progress(progress, "draws") as told:
+        within = told_within(told, 0, draws)
+        for row in run_jobs(predict_draw, jobs, workers=workers, within=within):
+            rows.append(row)
+            if told is not None:
+                told(len(rows), draws)
     return collect(problem, models, rows, seed=seed, samples=samples, predicted=True, method=method)
 
 
@@ -207,9 +265,7 @@ def checked_start(
 ) -> Instance:
     """Return the instance of the first draw; raise InvalidInput where no prediction can start."""
     require_problem(problem)
-    whole_number("draws", draws, least=1)
-    whole_number("seed", seed, least=0)
-    whole_number("workers", workers, least=1)
+    check_counts(draws=draws, seed=seed, workers=workers)
     require_theory(problem, method)
     problem.data.check_fit()
     check_mixture_memory(problem)

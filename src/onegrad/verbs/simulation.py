@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from onegrad.calculus.expansion import DEGREE_CAP
-from onegrad.describe.checks import whole_number
+from onegrad.describe.checks import callback, real_number, shown, truth, whole_number
 from onegrad.describe.exceptions import Failure, InvalidInput
 from onegrad.diagnostics.records import StepsResult
+from onegrad.machine.bars import shown_progress, told_within
 from onegrad.machine.pool import Progress, run_jobs
 from onegrad.models.model import Model
 from onegrad.models.resolve import models_of
@@ -21,11 +22,13 @@ from onegrad.training.instance import draw
 from onegrad.verbs.cost import check_memory
 from onegrad.verbs.errors import Errors, collect
 from onegrad.verbs.observation import observed_trial
+from onegrad.verbs.preparation_note import note_preparation
 from onegrad.verbs.step_axis import Metrics
 from onegrad.verbs.trial import run_trial
 
 DEFAULT_TRIALS = 8
 FIRST_TRIALS, MOST_TRIALS = 8, 10_000
+SMALLEST_TARGET = 1e-6  # a hundredth of what as many trials bring
 
 
 class TargetNotReached(Failure):
@@ -41,7 +44,7 @@ def simulate(
     seed: int = 0,
     workers: int = 1,
     observe: bool = False,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Errors:
     """Return the errors of the trained network beside those of its equivalent models.
 
@@ -49,19 +52,23 @@ def simulate(
     of every model's test_mse relative to its mean. Trial t depends on (seed, t) alone: the same
     bits come from any number of workers. With `observe` the result's `runs` hold what was seen of
     every trial: overlaps, spectra and spikes after each step. `progress(done, total)` is called
-    after every trial.
+    after every trial; True shows a bar.
     """
     require_problem(problem)
-    _check(trials, target_stderr, seed, workers)
+    check_trials(trials, target_stderr, seed, workers)
+    truth("observe", observe)
+    callback("progress", progress, arguments=("done", "total"))
+    note_preparation(problem)
     check_memory(problem, [], workers=workers)
     instance = draw(problem, seed=seed)
     resolved = models_of(instance, models)
     _warn_of_large_degrees(resolved, theorem_degree=instance.scales.degree)
     check_memory(problem, resolved, workers=workers)
-    run = _Run(problem, resolved, seed, workers, progress, observe=observe)
-    if target_stderr is None:
-        return run.up_to(DEFAULT_TRIALS if trials is None else trials)
-    return _run_until(run, target_stderr)
+    with shown_progress(progress, "trials") as told:
+        run = _Run(problem, resolved, seed, workers, told, observe=observe)
+        if target_stderr is None:
+            return run.up_to(DEFAULT_TRIALS if trials is None else trials)
+        return _run_until(run, float(target_stderr))
 
 
 class _Run:
@@ -87,7 +94,8 @@ class _Run:
         """Return the errors of the first `trials` trials."""
         jobs = [{**self._common, "trial": t} for t in range(len(self._rows), trials)]
         function: Any = observed_trial if self._observe else run_trial
-        outcomes: Iterable[Any] = run_jobs(function, jobs, workers=self._workers)
+        within = told_within(self._progress, len(self._rows), trials)
+        outcomes: Iterable[Any] = run_jobs(function, jobs, workers=self._workers, within=within)
         for outcome in outcomes:
             metrics, *seen = outcome if self._observe else (outcome,)
             self._rows.append(metrics)
@@ -113,7 +121,7 @@ def _run_until(run: _Run, target: float) -> Errors:
                 f"target_stderr={target}: {goal} trials gave {reached:.3g}; raise it"
             )
         # As many as the error so far calls for, at most four times as many at once.
-        needed = ceil(goal * (reached / target) ** 2)
+        needed = ceil(goal * min(reached / target, MOST_TRIALS) ** 2)
         goal = min(max(needed, goal + 1), 4 * goal, MOST_TRIALS)
 
 
@@ -128,14 +136,18 @@ def _warn_of_large_degrees(models: Sequence[Model], *, theorem_degree: int) -> N
             )
 
 
-def _check(trials: int | None, target: float | None, seed: int, workers: int) -> None:
+def check_trials(trials: int | None, target: float | None, seed: int, workers: int) -> None:
+    """Raise InvalidInput unless these say how many trials there are, and where they run."""
     if trials is not None and target is not None:
         raise InvalidInput(
-            f"trials={trials} and target_stderr={target}: must not be given together; keep one"
+            f"trials={shown(trials)} and target_stderr={shown(target)}: must not be given "
+            "together; keep one"
         )
     if trials is not None:
         whole_number("trials", trials, least=1)
     whole_number("seed", seed, least=0)
     whole_number("workers", workers, least=1)
-    if target is not None and not (isinstance(target, float | int) and 0 < target < 1):
-        raise InvalidInput(f"target_stderr={target}: must lie between 0 and 1; try 0.01")
+    if target is not None and not SMALLEST_TARGET <= real_number("target_stderr", target) < 1:
+        raise InvalidInput(
+            f"target_stderr={target}: must lie between {SMALLEST_TARGET:g} and 1; try 0.01"
+        )

@@ -10,12 +10,14 @@ from onegrad.describe.arrays import Floats, Normals
 from onegrad.describe.exceptions import require_finite
 from onegrad.diagnostics.features import FeatureWatch
 from onegrad.diagnostics.observer import Observer
-from onegrad.models.feature_map import FeatureMap, Points
+from onegrad.machine.pulse import moved, part
+from onegrad.models.feature_map import FeatureMap, Points, require_maps
 from onegrad.models.model import Model
 from onegrad.models.network import NETWORK
 from onegrad.problem.problem import Problem
 from onegrad.training.batches import HELD_BYTES, Batch, BatchDraw
 from onegrad.training.instance import Instance, draw
+from onegrad.training.layers import checked_first_layer
 from onegrad.training.problem_readout import (
     ProblemReadout,
     class_targets,
@@ -26,7 +28,8 @@ from onegrad.training.reuse import Shared
 from onegrad.training.run import Run, StepTaken
 from onegrad.training.streamed_readout import FeatureSums
 from onegrad.training.streams import Stream
-from onegrad.verbs.evaluation import measure_errors
+from onegrad.verbs.cost import phase_shares
+from onegrad.verbs.evaluation import model_errors
 from onegrad.verbs.step_axis import Metrics, endless, stack_steps
 
 
@@ -52,9 +55,17 @@ def run_trial(
         # Runs that differ in the number of steps begin alike: the longer one goes on.
         key = (endless(problem), seed, trial, tuple(model.key for model in models))
         run = shared.get("trial", key, start)
-    by_step = [run.metrics(step) for step in problem.recorded_steps]
-    results = stack_steps(by_step)
+    results = stack_steps(measured_steps(run, problem.recorded_steps))
     return {model.name: results[model.key] for model in models}
+
+
+def measured_steps(run: TrialRun, steps: Sequence[int]) -> list[dict[str, Metrics]]:
+    """Return the metrics after each of these steps, telling how far that is."""
+    by_step = []
+    for place, step in enumerate(steps):
+        with part(place / len(steps), (place + 1) / len(steps)):
+            by_step.append(run.metrics(step))
+    return by_step
 
 
 class TrialRun:
@@ -77,10 +88,12 @@ class TrialRun:
         # Overflow is not hidden: every result is checked for it.
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             if step not in self._metrics:
-                taken = None
-                while self.run.state.step < step:
-                    taken = self.run.advance()
-                self._metrics[step] = self._measured(step, taken)
+                taken, share = None, phase_shares(self.run.instance.problem, self._models)[0]
+                with part(0.0, share):
+                    while self.run.state.step < step:
+                        taken = self.run.advance()
+                with part(share, 1.0):
+                    self._metrics[step] = self._measured(step, taken)
         return self._metrics[step]
 
     def _measured(self, step: int, taken: StepTaken | None) -> dict[str, Metrics]:
@@ -117,8 +130,11 @@ class TrialRun:
         """Return the metrics of the models that read one first layer."""
         layers = self.run.layers
         maps = {key: m.feature_map(instance, layers, trained) for key, m in models.items()}
-        fits = fit_models(instance, matrix, maps, step=step, shared=self._shared, watch=watch)
-        errors = measure_errors(instance, matrix, maps, fits)
+        share = phase_shares(instance.problem, list(models.values()))[1]
+        with part(0.0, share):
+            fits = fit_models(instance, matrix, maps, step=step, shared=self._shared, watch=watch)
+        with part(share, 1.0):
+            errors = model_errors(instance, matrix, maps, fits)
         for key, model in models.items():
             fit = fits[key]
             errors[key] |= fit.metrics()
@@ -152,6 +168,8 @@ def fit_models(
     A batch whose features are too many to hold is drawn in blocks, and Gram matrices are summed.
     `watch` sees the network's features.
     """
+    first_layer = checked_first_layer(instance, first_layer, name="first_layer")
+    require_maps(maps)
     drawn = instance.readout_draw(step)
     noise = {key: _noise(instance, key, shared) for key in maps}
     streamed = not drawn.held or 8.0 * drawn.size * len(first_layer) > HELD_BYTES
@@ -169,6 +187,7 @@ def fit_models(
             watch.add(batch.inputs, phi)
             watch.sums = sums
         del phi  # before the next model's are made
+        moved(len(fits) / len(maps))
     return fits
 
 
@@ -201,7 +220,10 @@ def _streamed_fits(
     outputs = (len(classes),) if classes else ()
     sums = {key: FeatureSums.empty(len(first_layer), *outputs) for key in maps}
     # One component at a time, as noise of a model that tells them apart is drawn for a held batch.
+    seen = 0
     for batch in drawn.granules():
+        seen += len(batch.labels)
+        moved(seen / drawn.size)
         preactivations = batch.inputs @ first_layer.T
         labels = class_targets(instance, batch) if classes else batch.labels
         for key, feature_map in maps.items():

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from onegrad.describe.checks import shown, whole_number
+from onegrad.describe.checks import callback, shown, whole_number
 from onegrad.describe.exceptions import InvalidInput
+from onegrad.describe.extras import require_extra
+from onegrad.machine.bars import shown_progress
 from onegrad.machine.pool import Progress
 from onegrad.problem.problem import Problem, require_problem
 from onegrad.verbs.closed_setting import closed_problem
 from onegrad.verbs.compared_metric import require_metric
 from onegrad.verbs.cost import check_memory
+from onegrad.verbs.fit_check import CHECK_TRIALS, check_theory
 from onegrad.verbs.methods import AT_ONCE, DEFAULT_METHOD, Method
-from onegrad.verbs.prediction import DEFAULT_DRAWS, check_method, checked_start
+from onegrad.verbs.prediction import DEFAULT_DRAWS, check_counts, check_method, checked_start
+from onegrad.verbs.preparation_note import note_preparation
 from onegrad.verbs.tuned import Tuned
 from onegrad.verbs.tuning_search import TUNABLE, Search
 
@@ -33,19 +38,26 @@ def tune(
     draws: int = DEFAULT_DRAWS,
     seed: int = 0,
     workers: int = 1,
-    progress: Progress | None = None,
+    check_trials: int = CHECK_TRIALS,
+    progress: Progress | bool | None = None,
 ) -> Tuned:
     """Return the ridge, learning rate and width that minimise a predicted metric of the network.
 
     `over` names what may change; widths stay within `budget` neurons. Widths and rates are searched
     on a logarithmic grid that is refined around its best point; at each, one reduction serves
     every penalty. The same draws serve all candidates. `metric` is "test_mse", "misclassification"
-    or "test_loss".
+    or "test_loss". On real data the best is trained as well, in `check_trials` trials on rows that
+    the fitted mixture has not seen; 0 leaves it out.
     """
-    names = _checked_names(problem, over)
+    require_extra("tune", "frames")
+    names = checked_names(problem, over)
+    note_preparation(problem)
     check_method(method)
+    callback("progress", progress, arguments=("done", "total"))
+    check_counts(draws=draws, seed=seed, workers=workers)
     require_metric(problem, metric, method)
-    largest = _checked_budget(problem, names, budget)
+    whole_number("check_trials", check_trials, least=0)
+    largest = checked_budget(problem, names, budget)
     widest = problem.replace(network__width=max(largest, problem.width))
     if method == "closed":
         closed_problem(widest)  # which may refuse it
@@ -56,28 +68,49 @@ def tune(
         check_memory(widest, [], workers=workers * draws, theory=True)
     ridges = RIDGES if "ridge" in names else problem.ridges[:1]
     search = Search(problem, ridges, metric=metric, method=method, draws=draws, seed=seed)
-    widths, rates = _first_grid(problem, names, largest)
-    reach = 1 if method == "closed" else 2  # which has no noise of draws to look beyond
-    for _ in range(1 + (REFINEMENTS if len(widths) > 1 or len(rates) > 1 else 0)):
-        search.evaluate(widths, rates, workers=workers, progress=progress)
-        widths = _around(search.best[0], widths, 1.0, largest, reach=reach)
-        rates = _around(search.best[1], rates, 0.0, np.inf, reach=reach)
+    widths, rates = first_grid(problem, names, largest)
+    reach = refined_reach(method)
+    with shown_progress(progress, "predictions") as told:
+        for _ in range(1 + (REFINEMENTS if len(widths) > 1 or len(rates) > 1 else 0)):
+            search.evaluate(widths, rates, workers=workers, progress=told)
+            widths = _around(search.best[0], widths, 1.0, largest, reach=reach)
+            rates = _around(search.best[1], rates, 0.0, np.inf, reach=reach)
     if method == "closed":
         search.compute_best_whole()
     for note in dict.fromkeys(search.notes[search.best]):
         warnings.warn(note, stacklevel=2)
     tuned = search.result(names)
     _warn_of_edges(tuned)
-    return tuned
+    return _checked_on_rows(tuned, check_trials, workers)
 
 
-def _checked_names(problem: Problem, over: Sequence[str] | str) -> Sequence[str]:
+def _checked_on_rows(tuned: Tuned, trials: int, workers: int) -> Tuned:
+    """Return the result with its best trained on rows that the fit has not seen, on real data."""
+    if tuned.problem.data.exact_moments or not trials:
+        return tuned
+    check = check_theory(
+        tuned.problem,
+        metric=tuned.metric,
+        predicted=tuned.best,
+        stderr=tuned.stderr,
+        trials=trials,
+        seed=tuned.seed,
+        workers=workers,
+    )
+    if check.poor:
+        warnings.warn(str(check), stacklevel=3)
+    return replace(tuned, check=check)
+
+
+def checked_names(problem: Problem, over: Sequence[str] | str) -> Sequence[str]:
+    """Return what is searched; raise InvalidInput where it cannot be."""
+    require_problem(problem)
     names = [over] if isinstance(over, str) else over
-    if not isinstance(names, Sequence) or not names or not set(names) <= set(TUNABLE):
+    known = isinstance(names, Sequence) and all(isinstance(name, str) for name in names)
+    if not known or not names or not set(names) <= set(TUNABLE):
         raise InvalidInput(
             f"over={shown(names)}: must name some of {', '.join(TUNABLE)}; correct it"
         )
-    require_problem(problem)
     if "ridge" not in names and len(problem.ridges) > 1:
         raise InvalidInput(
             f"ridge={list(problem.ridges)}: must be one number when it is not tuned; choose one"
@@ -85,7 +118,8 @@ def _checked_names(problem: Problem, over: Sequence[str] | str) -> Sequence[str]
     return names
 
 
-def _checked_budget(problem: Problem, names: Sequence[str], budget: int | None) -> int:
+def checked_budget(problem: Problem, names: Sequence[str], budget: int | None) -> int:
+    """Return the largest width that is tried."""
     largest = whole_number("budget", problem.width if budget is None else budget, least=1)
     if "width" not in names and largest < problem.width:
         raise InvalidInput(
@@ -96,7 +130,12 @@ def _checked_budget(problem: Problem, names: Sequence[str], budget: int | None) 
 
 
 def _warn_of_edges(tuned: Tuned) -> None:
-    """Warn where the best value is the last one tried, so that a better one may lie beyond."""
+    """Warn where the best value is the last one tried, so that a better one may lie beyond.
+
+    Not where all are alike within noise: then any value is the last one at times.
+    """
+    if tuned.contrast is not None and tuned.contrast.flat:
+        return
     tried = {"ridge": tuned.ridge_curve["ridge"], "learning_rate": tuned.curve["learning_rate"]}
     for name, values in tried.items():
         best = tuned.values.get(name)
@@ -108,7 +147,7 @@ def _warn_of_edges(tuned: Tuned) -> None:
             )
 
 
-def _first_grid(
+def first_grid(
     problem: Problem, over: Sequence[str], largest: int
 ) -> tuple[list[float], list[float]]:
     """Return the widths and rates to start from; one value each where it is not tuned."""
@@ -134,6 +173,11 @@ def _rate_of(problem: Problem) -> float:
             "width, samples or gradient; add learning_rate to over, or give it"
         )
     return rate
+
+
+def refined_reach(method: Method) -> int:
+    """Return how many places around the best are refined: more where draws have noise."""
+    return 1 if method == "closed" else 2
 
 
 def _around(

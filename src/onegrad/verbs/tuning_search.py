@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
+from threadpoolctl import threadpool_limits
 
 from onegrad.describe.arrays import Floats
 from onegrad.describe.exceptions import NotConverged
 from onegrad.machine.pool import Progress, run_jobs
 from onegrad.problem.problem import Problem
 from onegrad.problem.scaling import EXPONENTS, RATES
+from onegrad.verbs.best_constant import best_constant
 from onegrad.verbs.errors import standard_error
 from onegrad.verbs.methods import AT_ONCE, Method
-from onegrad.verbs.penalty_search import closed_curve, penalty_curves
+from onegrad.verbs.penalty_search import closed_curves, penalty_curves
 from onegrad.verbs.tuned import Tuned
+from onegrad.verbs.tuned_contrast import contrast_of
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TUNABLE = ("ridge", "learning_rate", "width")
+ROUNDING = 1e-6  # of a rate
 Point = tuple[int, float]  # width, learning rate
 
 
@@ -31,6 +38,11 @@ def candidate(problem: Problem, width: int, rate: float) -> Problem:
         training__samples=problem.samples_per_step,
         scaling={**scaling, "learning_rate": rate, "spread": spread},
     )
+
+
+def _same(first: Point, second: Point) -> bool:
+    """Return whether two points are one but for rounding, of which a refined grid has some."""
+    return first[0] == second[0] and abs(first[1] / second[1] - 1) < ROUNDING
 
 
 class Search:
@@ -68,6 +80,11 @@ class Search:
             for r in sorted({float(f"{rate:.10g}") for rate in rates})
             if (k, r) not in self.curves
         ]
+        if self.method == "closed":
+            self._evaluate_drafts(todo)
+            if progress is not None:
+                progress(len(todo), len(todo))
+            return
         together = self._draws_together
         how = {"metric": self.metric, "method": self.method, "seed": self.seed}
         jobs = [
@@ -85,14 +102,27 @@ class Search:
             self.curves[point] = np.concatenate([curves for curves, _ in part])
             self.notes[point] = [note for _, notes in part for note in notes]
 
+    def _evaluate_drafts(self, todo: list[Point]) -> None:
+        """Evaluate drafts of theory without draws, all together."""
+        if not todo:
+            return
+        problems = [candidate(self.problem, *point) for point in todo]
+        lowest = self._lowest(self.best)[1] if self.curves else np.inf
+        with threadpool_limits(limits=1):
+            curves = closed_curves(
+                problems, self.ridges, metric=self.metric, draft=True, lowest=lowest
+            )
+        self.curves |= {point: curve[None] for point, curve in zip(todo, curves, strict=True)}
+        self.notes |= {point: [] for point in todo}
+
     def compute_best_whole(self) -> None:
         """Replace the draft of the best point by all types, where theory draws nothing."""
         point = self.best
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            problem = candidate(self.problem, *point)
-            curve = closed_curve(problem, self.ridges, metric=self.metric, draft=False)
-        self.curves[point] = curve[None]
+            problems = [candidate(self.problem, *point)]
+            curves = closed_curves(problems, self.ridges, metric=self.metric, draft=False)
+        self.curves[point] = curves
         self.notes[point] = [str(warning.message) for warning in caught]
         self._whole = point
 
@@ -118,6 +148,8 @@ class Search:
 
     def result(self, names: Sequence[str]) -> Tuned:
         """Return the best point with everything that was evaluated and converged."""
+        import pandas as pd
+
         place, lowest = self._lowest(self.best)
         if not np.isfinite(lowest):
             raise NotConverged(
@@ -138,10 +170,42 @@ class Search:
             method=self.method,
             draws=self.draws,
             seed=self.seed,
+            constant=best_constant(self.problem, seed=self.seed, trials=self.draws).get(
+                self.metric, float("nan")
+            ),
+            contrast=contrast_of(self._candidates(), self.curves[self.best][:, place]),
         )
+
+    def _candidates(self) -> dict[str, Floats]:
+        """Return the draws of every other candidate that was evaluated whole, by its name.
+
+        They are the points at their best penalties, or the penalties where there is one point.
+        """
+        place = self._lowest(self.best)[0]
+        if len(self.curves) == 1:
+            columns = {
+                f"ridge = {ridge:.3g}": self.curves[self.best][:, i]
+                for i, ridge in enumerate(self.ridges)
+                if i != place
+            }
+        else:
+            columns = {
+                self._said(point): curves[:, self._lowest(point)[0]]
+                for point, curves in self.curves.items()
+                if not _same(point, self.best)
+            }
+        return {name: draws for name, draws in columns.items() if np.all(np.isfinite(draws))}
+
+    def _said(self, point: Point) -> str:
+        """Return a point in words: what differs from point to point."""
+        several = [len({p[i] for p in self.curves}) > 1 for i in (0, 1)]
+        words = (f"width = {point[0]}", f"learning_rate = {point[1]:.4g}")
+        return ", ".join(word for word, differs in zip(words, several, strict=True) if differs)
 
     def _best_of_each(self) -> pd.DataFrame:
         """Return a row per width and rate with its best penalty."""
+        import pandas as pd
+
         rows = []
         for point in sorted(self.curves):
             place, mean = self._lowest(point)
