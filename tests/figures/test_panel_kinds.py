@@ -10,19 +10,20 @@ from matplotlib.figure import Figure
 from tiny_studies import tiny_studies, unarranged_pictures
 
 from onegrad import InvalidInput
+from onegrad.drawing.saving import save
 from onegrad.figures.panel import WIDTH, Panel, Study
 from onegrad.figures.panel_files import write_panel
 from onegrad.figures.panel_kinds import KINDS, PanelKind, no_numbers, register_panel_kind
 from onegrad.figures.panel_registry import PANELS, register_panel
-from onegrad.figures.plots.saving import save
 from onegrad.figures.reproduction import panel_rows, plan_reproduction, reproduce
 from onegrad.figures.tables.curve_table import curve_table
 from onegrad.figures.tables.deviations import Deviation, curve_deviations
 from onegrad.figures.tables.panel_table import COLUMNS
+from onegrad.figures.views.view import View
 
 # Ten samples in 784 dimensions make neurons almost parallel.
 parallel = pytest.mark.filterwarnings("ignore:exact moments")
-MORE_COLUMNS = {"y_name", "y", "facet_name", "facet", "ridge", "closed"}
+MORE_COLUMNS = {"y_name", "y", "facet_name", "facet", "ridge", "closed", "constant"}
 
 
 def bar_figure(panel, table):
@@ -75,6 +76,7 @@ def test_a_panel_is_drawn_and_keeps_what_its_kind_promises(name, tmp_path):
     table = pd.read_csv(tmp_path / f"{name}.csv", dtype={"panel": str})
     _is_a_table(panel, table)
     assert (tmp_path / f"{name}.pdf").stat().st_size > 1000
+    _is_a_view(kind, panel, table)
     about = json.loads((tmp_path / f"{name}.json").read_text("utf-8"))
     for deviation in about["deviations"]:
         _is_a_deviation(panel, deviation)
@@ -95,6 +97,22 @@ def _is_a_table(panel, table):
     assert (table["trials"] >= 1).all()
     assert not (table["stderr"] < 0).any()
     assert table["published"].isna().all()  # not at the published size
+
+
+def _is_a_view(kind, panel, table):
+    """The table as the folder holds it gives something to touch, in numbers that JSON holds."""
+    view = kind.view(panel, table)
+    assert (view == View()) == (panel.kind == "bars")
+    json.dumps(view.to_plain(), allow_nan=False)
+    for plot in view.plots:
+        assert plot.curves
+        for curve in plot.curves:
+            assert len(curve.x) == len(curve.y) > 0
+            assert len(curve.stderr) == len(curve.trials)
+            assert len(curve.stderr) in (0, len(curve.x))
+    for heat_map in view.maps:
+        assert {len(row) for row in heat_map.rows} == {len(heat_map.x)}
+        assert len(heat_map.rows) == len(heat_map.y)
 
 
 def _is_a_deviation(panel, deviation):

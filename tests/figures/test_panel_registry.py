@@ -192,7 +192,7 @@ def test_every_published_value_finds_its_point():
 
 
 def test_panels_that_were_not_published_have_no_published_values_whatever_their_x():
-    table = pd.DataFrame({"panel": ["5b", "own"], "x": [0.5, "a word"]})
+    table = pd.DataFrame({"panel": ["gap", "own"], "x": [0.5, "a word"]})
     assert published_values(table).isna().all()
 
 

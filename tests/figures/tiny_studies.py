@@ -9,9 +9,9 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from onegrad.describe.registry import Entry
+from onegrad.drawing import saving
 from onegrad.figures.panel_kinds import KINDS
 from onegrad.figures.panel_registry import STUDIES
-from onegrad.figures.plots import saving
 from onegrad.figures.reproduction import panel_rows, plan_reproduction
 from onegrad.verbs import points
 

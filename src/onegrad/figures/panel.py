@@ -62,11 +62,14 @@ class Study:
     redraw: Literal["all", "network"] = "network"  # of the published protocol
     needs: str | None = None  # a data set that does not come with onegrad
     closed: bool = False  # whether theory without draws stands beside
+    given: Sweep | None = None  # taken as it is at both scales, in place of fields and axes
     # Axes of that theory which differ from the study's: quick, paper.
     closed_axes: tuple[dict[str, Sequence[Any]], dict[str, Sequence[Any]]] = ({}, {})
 
     def sweep(self, scale: Scale, *, published_redraw: bool = False, seed: int = 0) -> Sweep:
         """Return the sweep at a scale, everything redrawn per trial unless said."""
+        if self.given is not None:
+            return self.given.replace(seed=seed) if seed else self.given
         which = SCALES.index(scale)
         fields = {**self.fields, **(self.quick_fields if scale == "quick" else {})}
         if published_redraw:
@@ -161,3 +164,11 @@ class Panel:
     log_value: bool = False
     ours: bool = False
     source: str = ""  # whom the picture is after, where it is not after the paper
+    title: str = ""  # what a reader should take away, in a line
+    file: str = ""  # the TOML file that declares it, where it is one's own
+
+    @property
+    def heading(self) -> str:
+        """The name with the title, or with what is shown against what."""
+        metric = self.metric.replace("_", " ")
+        return f"{self.name}  {self.title or f'{metric} against {self.x.label}'}"

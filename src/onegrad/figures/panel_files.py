@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import functools
-import json
+import io
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from onegrad.describe.exceptions import InvalidInput
-from onegrad.describe.files import replace_file
+from onegrad.figures.kept_panels import keep_panel
 from onegrad.figures.panel import Panel
 from onegrad.figures.panel_kinds import KINDS, PanelKind
 from onegrad.figures.panel_registry import study_of
+from onegrad.figures.problem_words import sweep_words
+from onegrad.figures.tables.constant_lines import constant_words
 from onegrad.figures.tables.panel_table import COLUMNS
+from onegrad.figures.tables.published_basis import published_basis
 from onegrad.figures.tables.published_values import published_values
 from onegrad.running.jobs import versions
 from onegrad.running.table import Results
@@ -28,7 +30,7 @@ def write_panel(task: Reproduction, panel: Panel, rows: Results) -> None:
 
     `rows` are the results of the panel's study.
     """
-    from onegrad.figures.plots.saving import save
+    from onegrad.drawing.saving import save
 
     kind = KINDS.get(panel.kind, field="kind")
     table = _checked(panel, kind.table(panel, rows))
@@ -36,12 +38,13 @@ def write_panel(task: Reproduction, panel: Panel, rows: Results) -> None:
         table["published"] = published_values(table)
     figure = kind.figure(panel, table)
     about = _about(task, panel, table) | _said(task, panel, kind, table, rows)
-    text = json.dumps(about, indent=1, ensure_ascii=False)
-    replace_file(task.directory / f"{panel.name}.csv", lambda p: table.to_csv(p, index=False))
+    # All is ready before the first file is replaced: a kill in between must be quick to come.
+    files = {"csv": table.to_csv(index=False).encode()}
     for form in ("png", "pdf"):
-        place = task.directory / f"{panel.name}.{form}"
-        replace_file(place, functools.partial(save, figure, form=form))
-    replace_file(task.directory / f"{panel.name}.json", lambda p: p.write_text(text, "utf-8"))
+        picture = io.BytesIO()
+        save(figure, picture, form=form)
+        files[form] = picture.getvalue()
+    keep_panel(task.directory, panel.name, files, about)
 
 
 def _checked(panel: Panel, table: pd.DataFrame) -> pd.DataFrame:
@@ -60,11 +63,12 @@ def _about(task: Reproduction, panel: Panel, table: pd.DataFrame) -> dict[str, A
     options += "" if seed == 0 else f" --seed {seed}"
     return {
         "panel": panel.name,
+        "title": panel.title,
         "caption": panel.caption,
         "shows": panel.shows,
         "scale": task.scale,
         "trials": int(table["trials"].max()),
-        "command": f"onegrad reproduce {panel.name} --scale {task.scale} --out "
+        "command": f"onegrad reproduce {panel.file or panel.name} --scale {task.scale} --out "
         f"{task.directory.name}{options}",
         "seed": seed,
         "versions": versions(),
@@ -81,9 +85,17 @@ def _said(
 ) -> dict[str, Any]:
     """Return what the panel's kind says in numbers, and what that depends on."""
     numbers = kind.numbers(panel, table)
+    study = study_of(panel)
+    sweep = study.sweep(task.scale, published_redraw=task.redraw == "published", seed=task.seed)
+    said = {
+        "published_basis": published_basis(panel.name, task.scale),
+        "constant": constant_words(panel, table),
+    }
     return {
+        "words": sweep_words(sweep, panel.metric),
+        **{name: text for name, text in said.items() if text},
         **({"source": panel.source} if panel.source else {}),
-        "settings": study_of(panel).sizes(task.scale),
+        "settings": study.sizes(task.scale),
         "deviations": [asdict(deviation) for deviation in kind.deviations(panel, table, rows)],
         **({"numbers": numbers} if numbers else {}),
         "redraw": task.redraw,

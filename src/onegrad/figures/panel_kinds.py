@@ -1,6 +1,6 @@
 """The door for kinds of panels: how rows become a table, and the table a picture.
 
-A panel names its kind; everything that differs between kinds is one of its four functions.
+A panel names its kind; everything that differs between kinds is one of its five functions.
 `register_panel_kind` adds one of your own (docs/add_a_panel_kind.md). Pictures are imported when
 they are drawn, so that matplotlib is not needed to list panels or to make tables.
 """
@@ -33,6 +33,16 @@ from onegrad.figures.tables.penalty_table import penalty_numbers, penalty_table
 from onegrad.figures.tables.plane_table import plane_numbers, plane_table
 from onegrad.figures.tables.spike_table import spike_numbers, spike_table
 from onegrad.figures.tables.timelapse_table import timelapse_numbers, timelapse_table
+from onegrad.figures.views.curve_view import batch_view, curve_view, gap_view, two_ways_view
+from onegrad.figures.views.facet_view import fit_view, points_view
+from onegrad.figures.views.map_view import (
+    degree_map_view,
+    fine_map_view,
+    linear_map_view,
+    map_view,
+)
+from onegrad.figures.views.observed_view import plane_view, spike_view, timelapse_view
+from onegrad.figures.views.view import View
 from onegrad.running.table import Results
 
 if TYPE_CHECKING:
@@ -49,6 +59,11 @@ def no_numbers(panel: Panel, table: pd.DataFrame) -> list[str]:
     return []
 
 
+def no_view(panel: Panel, table: pd.DataFrame) -> View:
+    """Return nothing to draw in the report: it shows the picture."""
+    return View()
+
+
 @dataclass(frozen=True)
 class PanelKind:
     """How a study's rows become a table, the table a picture, and what the report says of them.
@@ -58,12 +73,14 @@ class PanelKind:
     figure(panel, table): a matplotlib figure; the same table gives the same figure.
     deviations(panel, table, rows): comparisons of columns, for the report to count.
     numbers(panel, table): sentences with numbers to read off, the most important first.
+    view(panel, table): what the report draws for readers to touch; the picture where it is empty.
     """
 
     table: Callable[[Panel, Results], pd.DataFrame]
     figure: Callable[[Panel, pd.DataFrame], Figure]
     deviations: Callable[[Panel, pd.DataFrame, Results], list[Deviation]] = no_deviations
     numbers: Callable[[Panel, pd.DataFrame], list[str]] = no_numbers
+    view: Callable[[Panel, pd.DataFrame], View] = no_view
 
 
 def _drawn_by(module: str, function: str) -> Callable[[Panel, pd.DataFrame], Figure]:
@@ -78,29 +95,61 @@ def _drawn_by(module: str, function: str) -> Callable[[Panel, pd.DataFrame], Fig
 
 
 BUILT_IN: dict[str, PanelKind] = {
-    "curves": PanelKind(curve_table, _drawn_by("curve_plot", "draw_curves"), curve_deviations),
-    "points": PanelKind(curve_table, _drawn_by("points_plot", "draw_points"), curve_deviations),
+    "curves": PanelKind(
+        curve_table, _drawn_by("curve_plot", "draw_curves"), curve_deviations, view=curve_view
+    ),
+    "points": PanelKind(
+        curve_table, _drawn_by("points_plot", "draw_points"), curve_deviations, view=points_view
+    ),
     "penalties": PanelKind(
-        penalty_table, _drawn_by("points_plot", "draw_points"), curve_deviations, penalty_numbers
+        penalty_table,
+        _drawn_by("points_plot", "draw_points"),
+        curve_deviations,
+        penalty_numbers,
+        points_view,
     ),
     "two_ways": PanelKind(
-        curve_table, _drawn_by("two_ways_plot", "draw_two_ways"), curve_deviations
+        curve_table,
+        _drawn_by("two_ways_plot", "draw_two_ways"),
+        curve_deviations,
+        view=two_ways_view,
     ),
-    "map": PanelKind(map_table, _drawn_by("map_plot", "draw_map"), curve_deviations),
+    "map": PanelKind(map_table, _drawn_by("map_plot", "draw_map"), curve_deviations, view=map_view),
     "fine_map": PanelKind(
-        fine_map_table, _drawn_by("map_plot", "draw_fine_map"), fine_map_deviations
+        fine_map_table,
+        _drawn_by("map_plot", "draw_fine_map"),
+        fine_map_deviations,
+        view=fine_map_view,
     ),
-    "linear_map": PanelKind(linear_map_table, _drawn_by("map_plot", "draw_linear_map")),
-    "degree_map": PanelKind(degree_table, _drawn_by("gap_plot", "draw_degrees")),
-    "gaps": PanelKind(gap_table, _drawn_by("gap_plot", "draw_gaps")),
-    "fits": PanelKind(fit_table, _drawn_by("fit_plot", "draw_fits"), fit_deviations),
-    "plane": PanelKind(plane_table, _drawn_by("plane_plot", "draw_plane"), numbers=plane_numbers),
+    "linear_map": PanelKind(
+        linear_map_table, _drawn_by("map_plot", "draw_linear_map"), view=linear_map_view
+    ),
+    "degree_map": PanelKind(
+        degree_table, _drawn_by("gap_plot", "draw_degrees"), view=degree_map_view
+    ),
+    "gaps": PanelKind(gap_table, _drawn_by("gap_plot", "draw_gaps"), view=gap_view),
+    "fits": PanelKind(fit_table, _drawn_by("fit_plot", "draw_fits"), fit_deviations, view=fit_view),
+    "plane": PanelKind(
+        plane_table,
+        _drawn_by("plane_plot", "draw_plane"),
+        numbers=plane_numbers,
+        view=plane_view,
+    ),
     "batch_curves": PanelKind(
-        batch_table, _drawn_by("batch_plot", "draw_batches"), batch_deviations, batch_numbers
+        batch_table,
+        _drawn_by("batch_plot", "draw_batches"),
+        batch_deviations,
+        batch_numbers,
+        batch_view,
     ),
-    "spikes": PanelKind(spike_table, _drawn_by("spike_plot", "draw_spikes"), numbers=spike_numbers),
+    "spikes": PanelKind(
+        spike_table, _drawn_by("spike_plot", "draw_spikes"), numbers=spike_numbers, view=spike_view
+    ),
     "timelapse": PanelKind(
-        timelapse_table, _drawn_by("timelapse_plot", "draw_timelapse"), numbers=timelapse_numbers
+        timelapse_table,
+        _drawn_by("timelapse_plot", "draw_timelapse"),
+        numbers=timelapse_numbers,
+        view=timelapse_view,
     ),
 }
 KINDS: Registry[PanelKind] = Registry("panel kinds", BUILT_IN)

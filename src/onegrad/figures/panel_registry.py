@@ -39,6 +39,7 @@ def register_panel(panel: Panel, study: Study | None = None) -> Panel:
     rows = STUDIES.get(panel.study, field="study") if study is None else study
     if not isinstance(rows, Study):
         raise InvalidInput(f"study={shown(study)}: must be a Study; pass one")
+    PANELS.require_free(panel.name)
     if study is not None:
         STUDIES.add(panel.study, study, mark=panel.study)
     return PANELS.add(panel.name, panel, mark=panel.name)

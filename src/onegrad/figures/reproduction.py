@@ -8,11 +8,12 @@ from pathlib import Path
 
 from onegrad.describe.checks import whole_number
 from onegrad.describe.exceptions import Failure, InvalidInput
-from onegrad.figures.closed_rows import with_closed
-from onegrad.figures.page import write_report
 from onegrad.figures.panel import SCALES, Panel, Scale
+from onegrad.figures.panel_declaration import is_panel_file, register_panel_file
 from onegrad.figures.panel_files import write_panel
 from onegrad.figures.panel_registry import chosen_panels, study_of
+from onegrad.figures.report.report_page import write_report
+from onegrad.running.closed_rows import with_closed
 from onegrad.running.driver import Done, run_plan
 from onegrad.running.plan import Plan, plan_sweeps
 from onegrad.running.sweeps import Sweep
@@ -48,13 +49,22 @@ def plan_reproduction(
     seed: int = 0,
     retry_failed: bool = False,
 ) -> Reproduction:
-    """Return what must be run for these panels, all of them when none is named."""
+    """Return what must be run for these panels, all of them when none is named.
+
+    A panel is a known name, or the path of a TOML file that declares one.
+    """
     if scale not in SCALES:
         raise InvalidInput(f"scale={scale!r}: must be one of {', '.join(SCALES)}; choose one")
     if redraw not in REDRAWS:
         raise InvalidInput(f"redraw={redraw!r}: must be all or published; choose one")
     whole_number("seed", seed, least=0)
-    chosen = tuple(chosen_panels(panels))
+    names = [register_panel_file(p).name if is_panel_file(p) else p for p in panels]
+    chosen = tuple(chosen_panels(names))
+    own = [panel.file for panel in chosen if panel.file]
+    if own and redraw != "all":
+        raise InvalidInput(
+            f"redraw={redraw!r}: {own[0]} has no published protocol; say redraw in its sweep"
+        )
     sweeps = {panel.study: _sweep(panel, scale, redraw, seed) for panel in chosen}
     folder = Path(out)
     return Reproduction(

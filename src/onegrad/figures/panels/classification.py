@@ -87,6 +87,7 @@ PANELS: tuple[Panel, ...] = (
         facet=MEAN,
         tolerance=0.1,
         ours=True,
+        title="Misclassification with and without class means",
     ),
     Panel(
         "C1b",
@@ -101,6 +102,7 @@ PANELS: tuple[Panel, ...] = (
         facet=MEAN,
         tolerance=0.1,
         ours=True,
+        title="Logistic loss with and without class means",
     ),
     Panel(
         "C2",
@@ -118,6 +120,7 @@ PANELS: tuple[Panel, ...] = (
         tolerance=0.1,
         log_value=True,
         ours=True,
+        title="Four losses: what differs is how much λ regularises",
     ),
     Panel(
         "C3",
@@ -134,5 +137,6 @@ PANELS: tuple[Panel, ...] = (
         facet=CLASSES,
         tolerance=0.1,
         ours=True,
+        title="Images: ridge against logistic regression",
     ),
 )

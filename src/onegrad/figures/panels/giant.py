@@ -125,6 +125,7 @@ PANELS: tuple[Panel, ...] = (
         "test_mse",
         "plane",
         source=DANDI,
+        title="One line: neurons learn a single direction",
     ),
     Panel(
         "G2",
@@ -136,6 +137,7 @@ PANELS: tuple[Panel, ...] = (
         "test_mse",
         "plane",
         source=DANDI,
+        title="Off the line: a second direction is learned from the second step on",
     ),
     Panel(
         "G3",
@@ -149,6 +151,7 @@ PANELS: tuple[Panel, ...] = (
         "batch_curves",
         tolerance=0.05,
         source=DANDI,
+        title="Larger batches: error after one step, with and without the linear part",
     ),
     Panel(
         "G4",
@@ -160,6 +163,7 @@ PANELS: tuple[Panel, ...] = (
         "test_mse",
         "spikes",
         source=MONIRI,
+        title="Spikes of the features: one more with every band of the step's size",
     ),
     Panel(
         "G5",
@@ -171,5 +175,6 @@ PANELS: tuple[Panel, ...] = (
         "test_mse",
         "timelapse",
         source=DANDI,
+        title="A staircase is climbed one direction at a time",
     ),
 )

@@ -127,6 +127,7 @@ PANELS: tuple[Panel, ...] = (
         "Half the test MSE against width; β = 0.74, α = ½.",
         "The Hermite model of degree 3 follows the network at every width, also through the peak.",
         WIDTH,
+        title="Wider networks: test error peaks, then falls; the Hermite model follows",
     ),
     Panel(
         "1b",
@@ -135,6 +136,7 @@ PANELS: tuple[Panel, ...] = (
         "β = 0.74, k = m.",
         "How the strength is split moves the error, and the Hermite model follows.",
         ALPHA,
+        title="Strength into the data or into the step: test error against their split",
     ),
     Panel(
         "1c",
@@ -142,6 +144,7 @@ PANELS: tuple[Panel, ...] = (
         "Half the test MSE against the strength β; α = ½, k = m.",
         "Stronger spread and step lower the error; the Hermite degree rises with β.",
         BETA,
+        title="Stronger data spread and step: test error falls",
     ),
     Panel(
         "2a",
@@ -150,6 +153,7 @@ PANELS: tuple[Panel, ...] = (
         "class; labels ±1.",
         "Balanced classes are hardest; with one class left there is nothing to tell apart.",
         Axis("data.components.0.weight", "rho_1", "weight of the first component, ρ₁"),
+        title="Two classes: balanced ones are hardest to tell apart",
     ),
     Panel(
         "2b",
@@ -157,6 +161,7 @@ PANELS: tuple[Panel, ...] = (
         "Half the test MSE against the cosine between the two components' spikes.",
         "The curve is symmetric: only the angle between the spike lines matters.",
         Axis("data.alignment", "alignment", "alignment γ₁ᵀγ₂"),
+        title="Two spikes: only the angle between their lines matters",
     ),
     Panel(
         "2c",
@@ -165,6 +170,7 @@ PANELS: tuple[Panel, ...] = (
         "[0, θ].",
         "Equivalence is not limited to a single spike.",
         Axis("data.components.*.rank", "rank", "spikes per component"),
+        title="More spikes per component: the Hermite model still follows",
     ),
     Panel(
         "4a",
@@ -174,6 +180,7 @@ PANELS: tuple[Panel, ...] = (
         ALPHA,
         kind="map",
         y=BETA,
+        title="Test error over the split α and the strength β",
     ),
     Panel(
         "4b",
@@ -184,6 +191,7 @@ PANELS: tuple[Panel, ...] = (
         metric="linear_gap_percent",
         kind="linear_map",
         y=BETA,
+        title="Where the linear model fails: its gap to the network",
     ),
     Panel(
         "5a",
@@ -191,6 +199,7 @@ PANELS: tuple[Panel, ...] = (
         "As 1c with α = 0: all strength in the data spread.",
         "The spread alone lowers the error.",
         BETA,
+        title="All strength in the data spread",
     ),
     Panel(
         "5b",
@@ -198,6 +207,7 @@ PANELS: tuple[Panel, ...] = (
         "As 1c, α = ½.",
         "The panel of figure 1c again, between the two extremes.",
         BETA,
+        title="Strength shared between data spread and step",
     ),
     Panel(
         "5c",
@@ -205,6 +215,7 @@ PANELS: tuple[Panel, ...] = (
         "As 1c with α = 1: all strength in the learning rate.",
         "The step alone does less than the spread for this target.",
         BETA,
+        title="All strength in the learning rate",
     ),
     Panel(
         "6",
@@ -214,6 +225,7 @@ PANELS: tuple[Panel, ...] = (
         WIDTH,
         metric="objective",
         log_value=True,
+        title="Wider networks: the training objective",
     ),
     Panel(
         "degrees",
@@ -227,6 +239,7 @@ PANELS: tuple[Panel, ...] = (
         kind="degree_map",
         y=BETA,
         ours=True,
+        title="Which Hermite degree is enough",
     ),
     Panel(
         "gap",
@@ -241,6 +254,7 @@ PANELS: tuple[Panel, ...] = (
         kind="gaps",
         log_value=True,
         ours=True,
+        title="The gap to Hermite models closes as n grows",
     ),
     Panel(
         "samples",
@@ -252,6 +266,7 @@ PANELS: tuple[Panel, ...] = (
         y=Axis("ridge", "ridge", "ridge λ"),
         log_value=True,
         ours=True,
+        title="Double descent: the peak at m = k, and what the ridge does to it",
     ),
     Panel(
         "Z1",
@@ -264,5 +279,6 @@ PANELS: tuple[Panel, ...] = (
         kind="fine_map",
         y=BETA,
         ours=True,
+        title="The map of test errors at every point, by theory without draws",
     ),
 )

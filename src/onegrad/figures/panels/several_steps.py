@@ -114,6 +114,7 @@ PANELS: tuple[Panel, ...] = (
         y=Axis("teacher.links", "target", "target"),
         tolerance=0.05,
         ours=True,
+        title="Error after every giant step, for two targets",
     ),
     Panel(
         "T2",
@@ -126,6 +127,7 @@ PANELS: tuple[Panel, ...] = (
         y=RULE,
         tolerance=0.05,
         ours=True,
+        title="Four update rules of equal norm",
     ),
     Panel(
         "T3",
@@ -138,6 +140,7 @@ PANELS: tuple[Panel, ...] = (
         y=DIRECTIONS,
         tolerance=0.05,
         ours=True,
+        title="A staircase on a mixture: which stair the spike lies along",
     ),
     Panel(
         "T4",
@@ -148,5 +151,6 @@ PANELS: tuple[Panel, ...] = (
         STEP,
         tolerance=0.05,
         ours=True,
+        title="Real images: error after every step",
     ),
 )

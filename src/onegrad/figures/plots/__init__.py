@@ -1,4 +1,4 @@
-"""Pictures of panels from their tables, one file per idea; alone here matplotlib is imported.
+"""Pictures of panels from their tables, one file per idea, in the style of `drawing`.
 
-May import: describe, figures.panel. Read first: `curve_plot.py`.
+May import: describe, drawing, figures.panel, figures.tables. Read first: `curve_plot.py`.
 """

@@ -7,8 +7,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from onegrad.drawing.look import GRADIENT, WEIGHTS
 from onegrad.figures.panel import Panel
-from onegrad.figures.plots.style import GRADIENT, WEIGHTS
+from onegrad.figures.plots.style import add_constant, finish_figure
 
 CURVES = {  # model: colour, marker, label
     "untrained": ("#777777", "D", "untrained network"),
@@ -22,7 +23,7 @@ PUBLISHED = "#000000"
 
 def draw_batches(panel: Panel, table: pd.DataFrame) -> Figure:
     """Return test errors against log N/log d: markers on the same batch, lines for theory."""
-    figure = Figure(figsize=(7.6, 4.4), layout="constrained")
+    figure = Figure(figsize=(7.6, 5.0), layout="constrained")
     axes = figure.add_subplot()
     for model, (colour, marker, label) in CURVES.items():
         curve = table[table["model"] == model].sort_values("x")
@@ -44,8 +45,8 @@ def draw_batches(panel: Panel, table: pd.DataFrame) -> Figure:
     axes.set(xlabel="batch size, log N / log d", ylabel="test MSE")
     axes.set_ylim(bottom=0)
     axes.grid(alpha=0.25, linewidth=0.6)
-    figure.legend(loc="outside right upper", frameon=False, fontsize="small")
-    axes.set_title(panel.name, loc="left", fontweight="bold")
+    handles = axes.get_legend_handles_labels()[0]
+    finish_figure(figure, panel, [*handles, *add_constant(axes, panel, table)])
     return figure
 
 

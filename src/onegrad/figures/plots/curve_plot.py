@@ -13,9 +13,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from onegrad.drawing.look import STYLES, model_name
 from onegrad.figures.panel import Panel
-from onegrad.figures.plots.style import STYLES, finish_axes
+from onegrad.figures.plots.style import add_constant, finish_axes, finish_figure
 from onegrad.figures.tables.panel_table import CLOSED
+from onegrad.figures.value_labels import series_label
 
 PUBLISHED = "#444444"
 CLOSED_LOOK: dict[str, Any] = {"marker": "", "ls": (0, (7, 1.5, 1, 1.5)), "lw": 0.9}
@@ -23,7 +25,7 @@ CLOSED_LOOK: dict[str, Any] = {"marker": "", "ls": (0, (7, 1.5, 1, 1.5)), "lw": 
 
 def draw_curves(panel: Panel, table: pd.DataFrame) -> Figure:
     """Return the models' curves with a colour per activation, or per value of a second axis."""
-    figure = Figure(figsize=(6.6, 4.0), layout="constrained")
+    figure = Figure(figsize=(6.6, 4.6), layout="constrained")
     axes = figure.add_subplot()
     handles = add_curves(axes, panel, table)
     finish_picture(figure, axes, panel, handles)
@@ -31,10 +33,9 @@ def draw_curves(panel: Panel, table: pd.DataFrame) -> Figure:
 
 
 def finish_picture(figure: Figure, axes: Axes, panel: Panel, handles: list[Line2D]) -> None:
-    """Label a picture of one pair of axes, with the legend beside it."""
+    """Label a picture of one pair of axes, with the legend below it."""
     finish_axes(axes, panel)
-    figure.legend(handles=handles, loc="outside right upper", frameon=False, fontsize="small")
-    axes.set_title(panel.name, loc="left", fontweight="bold")
+    finish_figure(figure, panel, handles)
 
 
 def add_curves(axes: Axes, panel: Panel, table: pd.DataFrame) -> list[Line2D]:
@@ -60,7 +61,8 @@ def add_curves(axes: Axes, panel: Panel, table: pd.DataFrame) -> list[Line2D]:
         handles.append(Line2D([], [], color="#777777", label=label, **CLOSED_LOOK))
     if table["published"].notna().any():
         handles.append(Line2D([], [], color=PUBLISHED, marker="x", ls="none", label="published"))
-    return handles
+    by = "activation" if panel.y is None else "y"
+    return [*handles, *add_constant(axes, panel, table, by=by)]
 
 
 def has_closed(table: pd.DataFrame) -> bool:
@@ -91,20 +93,6 @@ def _look(model: str) -> dict[str, Any]:
 def _series(panel: Panel, table: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
     """Return what gets a colour of its own: activations, or values of a second axis."""
     if panel.y is not None:
-        name = panel.y.name
-        return [(_value_label(name, v), table[table["y"] == v]) for v in table["y"].unique()]
-    return [(name, table[table["activation"] == name]) for name in table["activation"].unique()]
-
-
-def _value_label(name: str, value: float | str) -> str:
-    """Return what a value of a second axis is called: a list without its brackets."""
-    if isinstance(value, str):
-        return value.translate(str.maketrans("", "", "[]\"'"))
-    return f"{name} {value:g}"
-
-
-def model_name(model: str) -> str:
-    """Return what a model is called in a legend."""
-    plain = model.removesuffix("_theory")
-    name = {"hermite": "Hermite model"}.get(plain, plain)
-    return f"{name}, theory" if model.endswith("_theory") else name
+        return [(series_label(panel, v), table[table["y"] == v]) for v in table["y"].unique()]
+    names = table["activation"].unique()
+    return [(series_label(panel, name), table[table["activation"] == name]) for name in names]

@@ -8,7 +8,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from onegrad.figures.panel import Panel
-from onegrad.figures.plots.style import value_label
+from onegrad.figures.plots.style import add_constant, finish_figure
+from onegrad.figures.value_labels import value_label
 
 REAL = "#000000"
 FIT_STYLES = [("#56B4E9", ":"), ("#D55E00", "--"), ("#0072B2", "-")]
@@ -27,6 +28,7 @@ def draw_fits(panel: Panel, table: pd.DataFrame) -> Figure:
             if facet is not None:
                 lines = lines[lines["facet"] == facet]
             _add_fits(axes, lines, fits)
+            constant = add_constant(axes, panel, lines)
             where = "" if facet is None else f", classes {facet}"
             axes.set_title(f"{name}{where}", fontsize="medium")
             axes.grid(alpha=0.25, linewidth=0.6)
@@ -34,8 +36,7 @@ def draw_fits(panel: Panel, table: pd.DataFrame) -> Figure:
         axes.set_xlabel(panel.x.label)
     for axes in grid[:, 0]:
         axes.set_ylabel(value_label(panel))
-    figure.legend(handles=_legend(fits), loc="outside upper center", ncols=4, frameon=False)
-    figure.suptitle(panel.name, x=0.01, ha="left", fontweight="bold")
+    finish_figure(figure, panel, [*_legend(fits), *constant])
     return figure
 
 

@@ -11,17 +11,19 @@ from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from onegrad.drawing.look import STYLES
 from onegrad.figures.panel import Panel
 from onegrad.figures.plots.curve_plot import CLOSED_LOOK, add_curve, finish_picture, has_closed
-from onegrad.figures.plots.style import STYLES, value_grid
+from onegrad.figures.plots.style import finish_figure
 from onegrad.figures.tables.panel_table import CLOSED
+from onegrad.figures.tables.value_grids import value_grid
 
 DEGREE_COLOURS = ["#f7f7f7", "#d9d9d9", "#bdbdbd", "#6baed6", "#2171b5", "#08306b"]
 
 
 def draw_gaps(panel: Panel, table: pd.DataFrame) -> Figure:
     """Return the gap of every degree as a curve with markers."""
-    figure = Figure(figsize=(6.6, 4.0), layout="constrained")
+    figure = Figure(figsize=(6.6, 4.6), layout="constrained")
     axes = figure.add_subplot()
     degrees = table["model"].str.extract(r"(\d+)", expand=False)
     handles = []
@@ -45,7 +47,7 @@ def draw_degrees(panel: Panel, table: pd.DataFrame) -> Figure:
     """
     assert panel.y is not None
     most = len(DEGREE_COLOURS)
-    maps = {f"{panel.name} (orange: none up to {most})": value_grid(table)}
+    maps = {f"theory (orange: none up to {most})": value_grid(table)}
     if has_closed(table):
         maps[f"{CLOSED} theory"] = value_grid(table, CLOSED)
     colours = ListedColormap(DEGREE_COLOURS, bad="#D55E00")
@@ -59,10 +61,11 @@ def draw_degrees(panel: Panel, table: pd.DataFrame) -> Figure:
             if degree / (degree + 1) <= y.max():
                 _add_boundary(axes, degree)
         axes.set_xlabel(panel.x.label)
-        axes.set_title(title, loc="left", fontweight="bold")
+        axes.set_title(title, loc="left", fontsize="medium")
     pictures[0].set_ylabel(panel.y.label)
     label = "smallest sufficient degree"
     figure.colorbar(image, ax=pictures, ticks=range(1, most + 1), label=label)
+    finish_figure(figure, panel)
     return figure
 
 

@@ -10,8 +10,9 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Circle
 
 from onegrad.describe.arrays import Floats
+from onegrad.drawing.look import GRADIENT, LINE, WEIGHTS
 from onegrad.figures.panel import Panel
-from onegrad.figures.plots.style import GRADIENT, LINE, WEIGHTS
+from onegrad.figures.plots.style import finish_figure
 
 COSINES = (-0.5, 0.0, 0.5)
 NOISE = "#555555"
@@ -39,8 +40,7 @@ def draw_plane(panel: Panel, table: pd.DataFrame) -> Figure:
         axes.set_ylabel("cosine with w*₂" if left else "", fontsize="small")
         axes.set_xlabel("cosine with w*₁" if last else "", fontsize="small")
     _add_angles(figure.add_subplot(grid[:, columns]), table)
-    figure.legend(handles=_legend(), loc="outside lower center", ncols=4, frameon=False)
-    figure.suptitle(panel.name, x=0.01, ha="left", fontweight="bold")
+    finish_figure(figure, panel, _legend())
     return figure
 
 

@@ -7,9 +7,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from onegrad.drawing.look import STYLES, model_name
 from onegrad.figures.panel import Axis, Panel
-from onegrad.figures.plots.curve_plot import add_curve, model_name
-from onegrad.figures.plots.style import STYLES, finish_axes
+from onegrad.figures.plots.curve_plot import add_curve
+from onegrad.figures.plots.style import add_constant, finish_axes, finish_figure
 
 GREY = "#777777"
 
@@ -25,7 +26,9 @@ def draw_points(panel: Panel, table: pd.DataFrame) -> Figure:
     below = ["activation", *(["y"] if by_model and panel.y is not None else [])]
     rows = [*table.groupby(below, sort=False)]
     facets = table["facet"].unique() if "facet" in table else [None]
-    figure = Figure(figsize=(3.4 * len(facets) + 1.8, 2.7 * len(rows) + 0.5), layout="constrained")
+    figure = Figure(
+        figsize=(3.6 * max(len(facets), 2), 2.7 * len(rows) + 1.0), layout="constrained"
+    )
     grid = figure.subplots(len(rows), len(facets), squeeze=False, sharex=True, sharey="row")
     names = table["colour"].unique()
     for pictures, (row, of_row) in zip(grid, rows, strict=True):
@@ -33,6 +36,7 @@ def draw_points(panel: Panel, table: pd.DataFrame) -> Figure:
             here = of_row if facet is None else of_row[of_row["facet"] == facet]
             for name, (colour, marker) in zip(names, STYLES, strict=False):
                 _add_pair(axes, here[here["colour"] == name], colour, marker)
+            constant = add_constant(axes, panel, here)
             finish_axes(axes, panel)
             axes.label_outer()
             axes.set_title(_title(panel, row, facet), fontsize="small")
@@ -44,8 +48,7 @@ def draw_points(panel: Panel, table: pd.DataFrame) -> Figure:
         Line2D([], [], color=GREY, marker="o", mfc="none", ls="none", label="simulation")
     )
     handles.append(Line2D([], [], color=GREY, label="theory"))
-    figure.legend(handles=handles, loc="outside right upper", frameon=False, fontsize="small")
-    figure.suptitle(panel.name, x=0.01, ha="left", fontweight="bold")
+    finish_figure(figure, panel, [*handles, *constant])
     return figure
 
 

@@ -9,8 +9,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import ScalarFormatter
 
+from onegrad.drawing.look import GRADIENT, LINE
 from onegrad.figures.panel import Panel
-from onegrad.figures.plots.style import GRADIENT, LINE
+from onegrad.figures.plots.style import finish_figure
 
 UNTRAINED, OUTSIDE = "#777777", "#CC0000"
 
@@ -34,8 +35,7 @@ def draw_spikes(panel: Panel, table: pd.DataFrame) -> Figure:
         axes.set_xlabel("j-th largest")
         axes.grid(alpha=0.25, linewidth=0.6, which="both")
     panes[0].set_ylabel("singular value of centred features")
-    figure.legend(handles=_legend(), loc="outside lower center", ncols=4, frameon=False)
-    figure.suptitle(panel.name, x=0.01, ha="left", fontweight="bold")
+    finish_figure(figure, panel, _legend())
     return figure
 
 

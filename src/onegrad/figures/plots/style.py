@@ -1,29 +1,58 @@
-"""What pictures have in common: colours, labels, axes."""
+"""What pictures of panels have in common: titles, legends, axes; colours are those of `drawing`."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.axis import XAxis, YAxis
-from matplotlib.ticker import LogLocator, NullFormatter
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
-from onegrad.describe.arrays import Floats
+from onegrad.drawing.look import (
+    CONSTANT,
+    CONSTANT_LABEL,
+    LONG_DASHES,
+    STYLES,
+    add_grid,
+    log_x,
+    log_y,
+)
 from onegrad.figures.panel import Panel
+from onegrad.figures.tables.constant_lines import constant_lines
+from onegrad.figures.value_labels import value_label
 
-# Okabe and Ito's colours, apart for colour-blind readers; luminance and markers differ too.
-STYLES = [("#0072B2", "o"), ("#D55E00", "s"), ("#56B4E9", "^"), ("#000000", "D"), ("#009E73", "v")]
-GRADIENT, WEIGHTS, LINE = "#0072B2", "#D55E00", "#000000"
-VALUE_LABELS = {
-    "half_test_mse": "½ test MSE",
-    "objective": "training objective",
-    "gap": "|gap to network| / network",
-}
-WIDE_RANGE = 300.0  # of a logarithmic axis, from which only powers of ten are labelled
+LEGEND_COLUMN = 1.9  # inches that an entry of a legend takes at most
 
 
-def value_label(panel: Panel) -> str:
-    """Return what the panel's values are called on an axis."""
-    return VALUE_LABELS.get(panel.metric, panel.metric.replace("_", " "))
+def finish_figure(figure: Figure, panel: Panel, handles: Sequence[Artist] = ()) -> None:
+    """Put the title above the picture, and the legend below it, where it takes no width."""
+    figure.suptitle(panel.heading, x=0.01, ha="left", fontsize="medium", fontweight="bold")
+    if handles:
+        columns = max(1, min(len(handles), int(figure.get_figwidth() / LEGEND_COLUMN)))
+        rows = math.ceil(len(handles) / columns)
+        columns = math.ceil(len(handles) / rows)  # rows of about equal length
+        figure.legend(
+            handles=handles,
+            loc="outside lower center",
+            ncols=columns,
+            frameon=False,
+            fontsize="small",
+        )
+
+
+def add_constant(
+    axes: Axes, panel: Panel, table: pd.DataFrame, *, by: str | None = None
+) -> list[Line2D]:
+    """Draw the best constant predictor where it is near, and return its entry of the legend."""
+    lines = constant_lines(panel, table, by=by)
+    for line in lines:
+        colour = CONSTANT if line.series < 0 else STYLES[line.series % len(STYLES)][0]
+        axes.plot(line.x, line.value, color=colour, ls=LONG_DASHES, lw=1.0, zorder=1)
+    entry = Line2D([], [], color=CONSTANT, ls=LONG_DASHES, lw=1.0, label=CONSTANT_LABEL)
+    return [entry] if lines else []
 
 
 def finish_axes(axes: Axes, panel: Panel) -> None:
@@ -31,25 +60,7 @@ def finish_axes(axes: Axes, panel: Panel) -> None:
     axes.set_xlabel(panel.x.label)
     axes.set_ylabel(value_label(panel))
     if panel.x.log:
-        axes.set_xscale("log")
-        _number_ticks(axes.xaxis)
+        log_x(axes)
     if panel.log_value:
-        axes.set_yscale("log")
-        _number_ticks(axes.yaxis)
-    axes.grid(alpha=0.25, linewidth=0.6)
-
-
-def _number_ticks(axis: XAxis | YAxis) -> None:
-    """Label a logarithmic axis with short numbers at 1, 2 and 5 times powers of ten."""
-    low, high = axis.get_view_interval()
-    if high / low > WIDE_RANGE:
-        return  # powers of ten are enough
-    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    axis.set_major_formatter(lambda value, _: f"{value:g}")
-    axis.set_minor_formatter(NullFormatter())
-
-
-def value_grid(table: pd.DataFrame, column: str = "value") -> tuple[Floats, Floats, Floats]:
-    """Return x, y and a column's values over them, y × x."""
-    wide = table.pivot(index="y", columns="x", values=column).sort_index().sort_index(axis=1)
-    return wide.columns.to_numpy(float), wide.index.to_numpy(float), wide.to_numpy(float)
+        log_y(axes)
+    add_grid(axes)

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from onegrad.describe.arrays import Floats
 from onegrad.figures.panel import Panel
+from onegrad.figures.plots.style import finish_figure
 
 
 def draw_timelapse(panel: Panel, table: pd.DataFrame) -> Figure:
@@ -26,10 +27,11 @@ def draw_timelapse(panel: Panel, table: pd.DataFrame) -> Figure:
         )
         _write_values(axes, x, y, values, most)
         axes.set(xlabel="step", xticks=x, yticks=y)
-        axes.set_title(f"{panel.name}, {'gradients' if name == 'gradient' else name}", loc="left")
+        axes.set_title("gradients" if name == "gradient" else name, loc="left", fontsize="medium")
     panes[0].invert_yaxis()  # shared
     panes[0].set_ylabel("direction of the staircase")
     figure.colorbar(image, ax=panes, label="root mean square overlap")
+    finish_figure(figure, panel)
     return figure
 
 

@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from onegrad.drawing.look import STYLES
 from onegrad.figures.panel import Panel
 from onegrad.figures.plots.curve_plot import add_curves
-from onegrad.figures.plots.style import STYLES, finish_axes
+from onegrad.figures.plots.style import finish_axes, finish_figure
 
 
 def draw_two_ways(panel: Panel, table: pd.DataFrame) -> Figure:
@@ -29,5 +30,5 @@ def draw_two_ways(panel: Panel, table: pd.DataFrame) -> Figure:
         axes.legend(handles=handles, frameon=False, fontsize="x-small", ncols=2, loc="upper right")
         low, high = axes.get_ylim()
         axes.set_ylim(low, high * (high / low) ** 0.25 if panel.log_value else 1.3 * high)
-    figure.suptitle(panel.name, x=0.01, ha="left", fontweight="bold")
+    finish_figure(figure, panel)
     return figure

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from onegrad.figures.panel import Panel
+from onegrad.figures.tables.constant_predictor import with_constant
 from onegrad.figures.tables.deviations import Deviation, deviation
 from onegrad.figures.tables.panel_table import panel_table
 from onegrad.running.table import Results
@@ -24,7 +25,7 @@ def batch_table(panel: Panel, results: Results) -> pd.DataFrame:
     lines = means[means["metric"] == "test_mse"].copy()
     lines["value"] = lines["mean"]
     lines["model"] = _labels(lines)
-    return panel_table(panel, results, lines)
+    return with_constant(panel, results, lines, panel_table(panel, results, lines))
 
 
 def _labels(lines: pd.DataFrame) -> pd.Series:

@@ -6,6 +6,7 @@ import pandas as pd
 
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.figures.panel import Panel
+from onegrad.figures.tables.constant_predictor import with_constant
 from onegrad.figures.tables.panel_table import panel_table
 from onegrad.running.table import Results
 from onegrad.verbs.errors import METRICS
@@ -24,8 +25,9 @@ def source_metric(panel: Panel) -> tuple[str, float]:
 
 
 def curve_table(panel: Panel, results: Results) -> pd.DataFrame:
-    """Return the panel's metric for every model, simulated and predicted."""
-    return panel_table(panel, results, metric_lines(panel, results))
+    """Return the panel's metric of every model and verb, and of the best constant."""
+    lines = metric_lines(panel, results)
+    return with_constant(panel, results, lines, panel_table(panel, results, lines))
 
 
 def metric_lines(panel: Panel, results: Results) -> pd.DataFrame:

@@ -7,7 +7,7 @@ import pandas as pd
 from scipy.interpolate import interpn
 
 from onegrad.figures.panel import Panel
-from onegrad.figures.tables.curve_table import curve_table, metric_lines
+from onegrad.figures.tables.curve_table import metric_lines
 from onegrad.figures.tables.deviations import Deviation, closed_deviation
 from onegrad.figures.tables.panel_table import CLOSED, panel_table, placed_lines
 from onegrad.running.table import Results
@@ -17,7 +17,7 @@ LARGEST_LINEAR_GAP = 100.0  # per cent; larger ones are shown as this
 
 def map_table(panel: Panel, results: Results) -> pd.DataFrame:
     """Return the network's metric over both axes, simulated and predicted."""
-    table = curve_table(panel, results)
+    table = panel_table(panel, results, metric_lines(panel, results))
     return table[table["model"].str.startswith("network")].reset_index(drop=True)
 
 

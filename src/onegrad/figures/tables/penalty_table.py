@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from onegrad.figures.panel import Panel
+from onegrad.figures.tables.constant_predictor import with_constant
 from onegrad.figures.tables.curve_table import metric_lines
 from onegrad.figures.tables.panel_table import panel_table
 from onegrad.running.table import Results
@@ -24,12 +25,11 @@ def penalty_table(panel: Panel, results: Results) -> pd.DataFrame:
     best = theory.loc[theory.groupby(place, dropna=False)["value"].idxmin(), [*place, "ridge"]]
     least = lines["ridge"].min()
     parts = {f"λ = {least:g}": lines[lines["ridge"] == least], BEST: lines.merge(best)}
-    tables = [
-        panel_table(panel, results, part).assign(
-            facet_name="penalty", facet=name, ridge=part["ridge"].to_numpy()
-        )
-        for name, part in parts.items()
-    ]
+    tables = []
+    for name, part in parts.items():
+        table = panel_table(panel, results, part)
+        table = table.assign(facet_name="penalty", facet=name, ridge=part["ridge"].to_numpy())
+        tables.append(with_constant(panel, results, part, table))
     return pd.concat(tables, ignore_index=True)
 
 

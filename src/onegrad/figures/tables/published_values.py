@@ -16,6 +16,10 @@ MAPS = {
 }
 
 
+# Panels that show another one's values again.
+TWINS = {"5b": "1c", "7a": "3a"}
+
+
 @functools.cache
 def published() -> pd.DataFrame:
     """Return the values read off the published plots, with their uncertainty.
@@ -26,7 +30,9 @@ def published() -> pd.DataFrame:
     read_off = maps[maps["censored"].isna()].drop(columns="censored")
     for column, values in MAPS.items():
         read_off[column] = read_off["panel"].map(values)
-    return pd.concat([_read("published.csv"), read_off], ignore_index=True)
+    lines = _read("published.csv")
+    again = [lines[lines["panel"] == first].assign(panel=name) for name, first in TWINS.items()]
+    return pd.concat([lines, *again, read_off], ignore_index=True)
 
 
 def _read(name: str) -> pd.DataFrame:
