@@ -1,0 +1,249 @@
+"""Controls of the page, read from the fields of the problem: what they are, hold and range over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from onegrad.describe.exceptions import InvalidInput
+from onegrad.describe.registry import registered_names
+from onegrad.describe.schema import choices, nested_models, plain_types
+from onegrad.describe.value import Value
+from onegrad.explorer.slider_range import slider_range
+from onegrad.explorer.values import FOLLOWING, companions_of, value_at
+from onegrad.problem.problem import Problem
+
+OPEN = ("data", "teacher")  # fields that hold one of several kinds
+
+
+@dataclass(frozen=True)
+class Control:
+    """One control: a field of the problem by its path, with all that a page shows of it."""
+
+    path: str
+    label: str
+    symbol: str
+    sentence: str
+    kind: str
+    group: str
+    main: bool
+    default: Any
+    value: Any
+    unit: str | None = None
+    low: float | None = None
+    high: float | None = None
+    scale: str = "linear"
+    choices: list[Any] = field(default_factory=list)
+    nullable: bool = False
+    follows: str | None = None
+    rivals: list[str] = field(default_factory=list)
+    companions: list[str] = field(default_factory=list)
+    when: dict[str, Any] | None = None
+
+    @property
+    def whole(self) -> bool:
+        """Whether it holds whole numbers."""
+        return self.kind == "count"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, those that say nothing left out."""
+        always = ("path", "label", "symbol", "sentence", "kind", "group", "main")
+        return {
+            name: value
+            for name, value in asdict(self).items()
+            if name in (*always, "default", "value")
+            or not (value is None or value is False or value == [])
+        }
+
+
+@dataclass(frozen=True)
+class _Look:
+    """The problem that controls show, the one whose values are defaults, and one path or all."""
+
+    problem: Problem
+    base: Problem
+    only: str | None = None
+
+    def sees(self, path: str) -> bool:
+        """Whether a field, or one inside it, is looked for."""
+        return self.only is None or f"{self.only}.".startswith(f"{path}.")
+
+
+def controls_of(problem: Problem, base: Problem | None = None) -> list[Control]:
+    """Return every control of a problem; defaults are those of `base`."""
+    return list(_walk(_Look(problem, base or problem), type(problem), ""))
+
+
+def control_at(problem: Problem, path: str) -> Control | None:
+    """Return the control of one field, None where there is none that applies."""
+    found = [c for c in _walk(_Look(problem, problem, path), type(problem), "") if c.path == path]
+    return next((control for control in found if _applies(control, problem)), None)
+
+
+def number_controls(controls: list[Control], problem: Problem) -> list[Control]:
+    """Return those of a problem's controls that a curve can go along."""
+    return [c for c in controls if c.kind in ("number", "count") and _applies(c, problem)]
+
+
+def _applies(control: Control, problem: Problem) -> bool:
+    when = control.when
+    return when is None or value_at(problem, when["path"]) in when["values"]
+
+
+def _walk(look: _Look, model: type[BaseModel], prefix: str) -> Iterator[Control]:
+    """Yield the controls of a description and of what it holds."""
+    for name, field_info in model.model_fields.items():
+        path = f"{prefix}{name}"
+        if not look.sees(path):
+            continue
+        inner = list(nested_models(field_info.annotation, field_info.metadata))
+        if not inner:
+            control = _control(look, model, path, field_info)
+            if control is not None:
+                yield control
+        elif any(mark for mark, _ in inner):
+            yield from _entries(look, path, inner[0][1])
+        elif any(hasattr(extra, "kinds") for extra in field_info.metadata):
+            yield from _open_union(look, path, field_info, [m for _, m in inner])
+        else:
+            yield from _walk(look, inner[0][1], f"{path}.")
+
+
+def _entries(look: _Look, path: str, model: type[BaseModel]) -> Iterator[Control]:
+    """Yield the controls of every entry of a list, such as the components of a mixture."""
+    value: Any = look.problem
+    for name in path.split("."):
+        value = getattr(value, name, ())
+    for index in range(len(value)):
+        yield from _walk(look, model, f"{path}.{index}.")
+
+
+def _open_union(
+    look: _Look, path: str, info: FieldInfo, models: list[type[BaseModel]]
+) -> Iterator[Control]:
+    """Yield the choice of kind, and the controls of every kind that can be chosen."""
+    held = type(getattr(look.problem, path))
+    kinds = {_kind(m): m for m in models if m is held or _stands_alone(m)}
+    where = f"{path}.kind"
+    if len(kinds) > 1 and look.sees(where):
+        yield Control(
+            path=where,
+            label=_label(info, path),
+            symbol=_extra(info).get("symbol", ""),
+            sentence=_sentence(info),
+            kind="choice",
+            group=_group(path),
+            main=True,
+            default=value_at(look.base, where),
+            value=value_at(look.problem, where),
+            choices=[
+                {
+                    "value": kind,
+                    "label": (model.model_fields["kind"].description or kind).rstrip("."),
+                }
+                for kind, model in kinds.items()
+            ],
+        )
+    seen: dict[str, Control] = {}
+    owners: dict[str, list[str]] = {}
+    for kind, model in kinds.items():
+        for control in _walk(look, model, f"{path}."):
+            seen.setdefault(control.path, control)
+            owners.setdefault(control.path, []).append(kind)
+    for name, control in seen.items():
+        when = {"path": where, "values": owners[name]}
+        yield control if len(owners[name]) == len(kinds) else replace(control, when=when)
+
+
+def _kind(model: type[BaseModel]) -> str:
+    return str(model.model_fields["kind"].default)
+
+
+def _stands_alone(model: type[BaseModel]) -> bool:
+    """Return whether a kind can be chosen with nothing but its name said."""
+    try:
+        model(kind=_kind(model))
+    except InvalidInput:
+        return False
+    return True
+
+
+def _control(look: _Look, model: type[BaseModel], path: str, info: FieldInfo) -> Control | None:
+    """Return the control of one field; None where a page cannot hold its value."""
+    extra = _extra(info)
+    kind = _control_kind(info, extra)
+    if path.endswith("kind") or kind is None or extra.get("hidden"):
+        return None
+    if kind == "choice" and len(choices(info)) < 2:
+        return None
+    value, default = value_at(look.problem, path), value_at(look.base, path)
+    if default is None:
+        default = info.get_default(call_default_factory=True)
+    low, high, scale = slider_range(info, extra, kind, default=default, value=value)
+    prefix, _, name = path.rpartition(".")
+    rivals = model.rivals.get(name, ()) if issubclass(model, Value) else ()
+    nullable = type(None) in plain_types(info)
+    return Control(
+        path=path,
+        label=_label(info, path),
+        symbol=extra.get("symbol", ""),
+        sentence=_sentence(info),
+        kind=kind,
+        group=_group(path),
+        main=extra.get("main", False),
+        default=default if isinstance(default, bool | int | float | str | list) else None,
+        value=value,
+        unit=extra.get("unit"),
+        low=low,
+        high=high,
+        scale=scale,
+        choices=_choices(info, extra, kind),
+        nullable=nullable,
+        follows=(info.description if nullable and path in FOLLOWING else None),
+        rivals=[f"{prefix}.{rival}" if prefix else rival for rival in rivals],
+        companions=list(companions_of(path, look.problem)),
+    )
+
+
+def _control_kind(info: FieldInfo, extra: dict[str, Any]) -> str | None:
+    types = plain_types(info)
+    if bool in types:
+        return "switch"
+    if int in types:
+        return "count"
+    if float in types:
+        return "number"
+    if choices(info) and str not in types:
+        return "choice"
+    return "text" if str in types else None
+
+
+def _choices(info: FieldInfo, extra: dict[str, Any], kind: str) -> list[Any]:
+    if kind == "choice":
+        return list(choices(info))
+    return registered_names(extra["names"]) if "names" in extra else []
+
+
+def _extra(info: FieldInfo) -> dict[str, Any]:
+    extra = info.json_schema_extra
+    return dict(extra.get("control", {})) if isinstance(extra, dict) else {}  # type: ignore[arg-type]
+
+
+def _label(info: FieldInfo, path: str) -> str:
+    name = path.rpartition(".")[2].replace("_", " ")
+    return str(_extra(info).get("label", name[:1].upper() + name[1:]))
+
+
+def _sentence(info: FieldInfo) -> str:
+    return str(_extra(info).get("sentence", info.description or ""))
+
+
+def _group(path: str) -> str:
+    parts = path.split(".")
+    if len(parts) > 2 and parts[2].isdigit():
+        return f"Component {int(parts[2]) + 1}"
+    return parts[0].capitalize() if len(parts) > 1 or parts[0] in OPEN else "Sizes"

@@ -1,0 +1,123 @@
+// One chart for every chosen metric, all along the same axis.
+
+import { createChart, ink } from "./chart.js";
+import { isDark, modelLabel, modelStyles } from "./colours.js";
+import { drawnGrid, flagsOf, linesOf } from "./curves.js";
+import { interpolate } from "./interpolate.js";
+import { byId, make } from "./page.js";
+import { show } from "./numbers.js";
+
+/** Return everything that one metric's chart draws: lines with bands, pins, points. */
+export function chartValues({ answer, draft, state, metric, description, points, pins }) {
+  const axis = axisOf(description, answer.axis);
+  const log = axis.scale === "log";
+  const grid = drawnGrid(answer, { draft, log });
+  const styles = modelStyles(state.models, description.models, isDark());
+  const colours = ink();
+  const lines = linesOf(answer, metric.name, grid, { log, band: metric.band })
+    .filter((line) => styles[line.model])
+    .map((line) => ({ ...line, ...styles[line.model], label: modelLabel(line.model, description.models) }));
+  for (const pin of pins) lines.push(...pinnedLines(pin, { metric, grid, log, description }));
+  return {
+    x: grid,
+    lines,
+    points: points
+      .filter((point) => styles[point.model] && point.metrics[metric.name])
+      .map((point) => ({
+        x: point.x,
+        ...point.metrics[metric.name],
+        ...styles[point.model],
+        background: colours.card,
+        aside: state.models.indexOf(point.model) - (state.models.length - 1) / 2,
+      })),
+    current: answer.current,
+    flagged: flagsOf(answer, state.models).filter((flag) => !flag.everywhere),
+    logX: log,
+    logY: state.log,
+    title: metric.label,
+    xLabel: `${axis.label}${axis.symbol ? ` ${axis.symbol}` : ""}`,
+    xSymbol: axis.symbol || axis.label,
+    ink: colours.strong,
+    grid: colours.grid,
+    background: colours.card,
+    key: JSON.stringify([lines.map((l) => [l.label, l.colour, Boolean(l.low)]), log, state.log,
+      answer.axis, isDark()]),
+  };
+}
+
+function pinnedLines(pin, { metric, grid, log, description }) {
+  const styles = modelStyles(pin.models, description.models, isDark());
+  return Object.entries(pin.answer.curves)
+    .filter(([, curve]) => curve[metric.name])
+    .map(([model, curve]) => ({
+      model,
+      values: interpolate(pin.answer.x, curve[metric.name], grid, { log }),
+      low: null,
+      high: null,
+      ...styles[model],
+      faded: true,
+      label: `${modelLabel(model, description.models)} (${pin.name})`,
+      short: `${modelLabel(model, description.models)}, pinned`,
+    }));
+}
+
+/** Return the description of an axis. */
+export function axisOf(description, path) {
+  return description.axes.find((axis) => axis.path === path)
+    ?? { path, label: path, symbol: "", scale: "linear" };
+}
+
+/** Return `{update, redraw}` of the charts; `onGo(x)` is called by a click on one. */
+export function createCharts({ onGo, onDrawn }) {
+  const host = byId("charts");
+  const held = new Map(); // metric → {figure, chart, box}
+  const watcher = new ResizeObserver(() => held.forEach(({ chart }) => chart.resize()));
+  let views = [];
+
+  function add(metric) {
+    const box = make("div", { class: "canvas", role: "img" });
+    const symbol = metric.symbol ? make("i", { class: "symbol" }, metric.symbol) : null;
+    const caption = make("figcaption", {}, make("b", {}, metric.label), symbol,
+      make("span", { class: "sentence" }, metric.sentence ?? ""));
+    const axisName = make("p", { class: "axis-name", "aria-hidden": "true" });
+    const figure = make("figure", { class: "plot", "data-metric": metric.name }, caption, box, axisName);
+    host.append(figure);
+    watcher.observe(box);
+    const chart = createChart(box, { onGo, onDrawn });
+    const entry = { figure, chart, box, axisName };
+    held.set(metric.name, entry);
+    return entry;
+  }
+
+  return {
+    /** Draw the chosen metrics; a chart that is no longer wanted goes. */
+    update(inputs, metrics) {
+      for (const [name, { figure, chart, box }] of held) {
+        if (metrics.some((metric) => metric.name === name)) continue;
+        watcher.unobserve(box);
+        chart.destroy();
+        figure.remove();
+        held.delete(name);
+      }
+      host.dataset.count = metrics.length;
+      views = metrics.map((metric) => {
+        const entry = held.get(metric.name) ?? add(metric);
+        host.append(entry.figure);
+        const view = chartValues({ ...inputs, metric });
+        entry.chart.update(view);
+        entry.box.setAttribute("aria-label", summary(view));
+        entry.axisName.textContent = view.xLabel;
+        return view;
+      });
+    },
+    views: () => views,
+  };
+}
+
+function summary(view) {
+  const ends = view.lines.map((line) => {
+    const held = line.values.filter((value) => Number.isFinite(value));
+    return `${line.label} from ${show(held[0])} to ${show(held.at(-1))}`;
+  });
+  return `${view.title} along ${view.xLabel}: ${ends.join("; ")}. Values stand in the table below.`;
+}

@@ -1,0 +1,88 @@
+"""The page's own code: it runs, passes its linter, asks no other host, and names no field."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import onegrad
+from onegrad.explorer.controls import controls_of
+from onegrad.problem.problem import Problem
+
+PAGE = Path(onegrad.__file__).parent / "explorer" / "page"
+HERE = Path(__file__).parent
+TOOLS = os.environ.get("ONEGRAD_NODE_TOOLS", "")  # a folder where npm installed eslint, axe-core
+
+
+def page_files(*endings):
+    return [
+        path
+        for path in sorted(PAGE.rglob("*"))
+        if path.suffix in endings and "vendor" not in path.parts
+    ]
+
+
+def run(*command):
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=HERE.parents[1])
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+def test_pure_modules_pass_their_own_tests():
+    said = run("node", "--test", str(HERE / "page"))
+    assert int(re.search(r"^# pass (\d+)", said, re.MULTILINE).group(1)) >= 4
+
+
+@pytest.mark.skipif(not TOOLS, reason="ONEGRAD_NODE_TOOLS names no folder with eslint")
+def test_modules_pass_the_linter(tmp_path):
+    eslint = str(Path(TOOLS) / "node_modules" / ".bin" / "eslint")
+    # The source: what is installed lies where the linter looks at nothing.
+    page = HERE.parents[1] / "src" / "onegrad" / "explorer" / "page"
+    run(eslint, "--max-warnings", "0", str(page), str(HERE))
+    # Negative control: a module with an unknown name is refused.
+    wrong = page / "js" / "main.js"
+    text = wrong.read_text() + "\nunknownName(1);\n"
+    done = subprocess.run(
+        [eslint, "--stdin", "--stdin-filename", str(wrong)],
+        input=text,
+        capture_output=True,
+        text=True,
+        cwd=HERE.parents[1],
+    )
+    assert done.returncode == 1
+    assert "no-undef" in done.stdout
+
+
+def test_no_module_names_a_field_of_the_problem():
+    paths = {control.path for control in controls_of(Problem())}
+    dotted = {path for path in paths if "." in path}
+    assert len(dotted) > 20
+    for path in page_files(".js", ".html"):
+        text = path.read_text()
+        assert not [field for field in dotted if field in text], path
+
+
+def test_the_page_has_no_inline_code_and_no_address_of_another_host():
+    html = (PAGE / "index.html").read_text()
+    assert not re.search(r"<script(?![^>]*\ssrc=)", html)
+    assert not re.search(r"<style|\sstyle=|\son\w+=", html)
+    for path in page_files(".js", ".html", ".css"):
+        outside = re.findall(r"(?:https?:)?//[\w.-]+\.\w+[\w/.]*", path.read_text())
+        assert set(outside) <= {"http://www.w3.org/2000/svg"}, path
+
+
+def test_every_file_of_the_page_is_used_and_has_its_licence():
+    texts = "\n".join(path.read_text() for path in page_files(".js", ".html"))
+    for path in [*page_files(".js", ".css"), PAGE / "vendor" / "uplot.js"]:
+        assert path.name in texts, path
+    assert "MIT" in (PAGE / "vendor" / "uplot.LICENSE").read_text()
+
+
+def test_no_file_of_the_page_is_long():
+    for path in page_files(".js", ".html", ".css"):
+        limit = 400 if path.suffix == ".css" else 260
+        assert len(path.read_text().splitlines()) <= limit, path

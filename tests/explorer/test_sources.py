@@ -1,0 +1,44 @@
+"""Where problems start: what was opened, real data that are here, presets that need them."""
+
+import numpy as np
+
+from onegrad.explorer.curve_points import TYPES, batched_points, closed_refusal
+from onegrad.explorer.presets import PRESETS, known_presets
+from onegrad.explorer.sources import REAL, described_sources, first_bases, real_bases
+from onegrad.explorer.state import read_state
+from onegrad.problem.problem import Problem
+
+
+def test_the_default_stands_beside_another_problem_alone():
+    assert list(first_bases(Problem())) == ["start"]
+    assert list(first_bases(Problem(dimension=77))) == ["start", "default"]
+
+
+def test_digits_are_here_and_theory_reads_them_by_types():
+    bases = {**first_bases(Problem()), **real_bases()}
+    assert "digits" in bases
+    assert set(bases) <= {"start", *REAL}
+    state = read_state({"base": "digits", "problem": {"network.width": 40}}, bases)
+    problem = state.problem.replace(readout__ridge=(1e-3, 1e-1))
+    assert "data.kind='empirical'" in closed_refusal(problem, ("network",))
+    points = batched_points(problem, ("network",), None, TYPES, False)
+    assert np.all(np.array(points.curves["network"]["test_mse"]) > 0)
+    assert all(0 <= rate <= 1 for rate in points.curves["network"]["misclassification"])
+    for source in described_sources(bases):
+        assert source["label"]
+        assert source["sentence"].endswith(".")
+        assert source["drops"] == ["data", "teacher"]
+
+
+def test_a_preset_on_images_is_offered_only_where_they_are():
+    here = {p["name"] for p in known_presets({"start": Problem()})}
+    assert here == {p["name"] for p in PRESETS} - {"fashion-mnist"}
+    with_images = known_presets({"start": Problem(), "fashion_mnist": Problem()})
+    assert len(with_images) == len(PRESETS)
+
+
+def test_presets_tell_of_every_figure_that_was_asked_for():
+    names = {p["name"] for p in PRESETS}
+    assert {f"figure-{n}" for n in ("1a", "1b", "1c", "2a", "2b", "2c")} <= names
+    others = {"double-descent", "linear-fails", "spread-or-rate", "optimal-ridge", "fashion-mnist"}
+    assert others <= names

@@ -1,0 +1,76 @@
+"""What the step did, by its law and from a drawn step: the same picture."""
+
+import numpy as np
+import pytest
+
+from onegrad.describe.exceptions import Failure
+from onegrad.explorer.curve_points import CLOSED
+from onegrad.explorer.step_view import DRAWN, step_view
+from onegrad.problem.problem import Problem
+from onegrad.training.instance import draw
+from onegrad.training.run import finished_run
+
+STRONG = Problem(
+    dimension=400,
+    readout={"samples": 1600},
+    network={"width": 400},
+    teacher={"direction": "spikes"},
+    scaling={"strength": 0.95, "weighting": 0.9},
+)
+
+
+def drawn_values(problem, trials):
+    """Return leading singular values and overlaps with the teacher of drawn layers."""
+    tops, overlaps = [], []
+    for trial in range(trials):
+        run = finished_run(draw(problem, seed=3, trial=trial))
+        _, values, right = np.linalg.svd(run.first, full_matrices=False)
+        direction = run.instance_at(1).teacher.directions[:, 0]
+        tops.append(values[:2])
+        overlaps.append(abs(right[0] @ direction) / np.linalg.norm(direction))
+    return np.array(tops), np.array(overlaps)
+
+
+def test_the_law_of_the_step_predicts_the_spike_and_the_overlap():
+    view = step_view(STRONG, CLOSED)
+    trials = 6
+    tops, overlaps = drawn_values(STRONG, trials)
+    spike = view["spectrum"]["spikes"][0]
+    # Four standard errors of the mean, and terms of relative size 1/√n: the draft's types, and ω².
+    error = 4 * tops[:, 0].std(ddof=1) / np.sqrt(trials) + spike / np.sqrt(400)
+    assert abs(spike - tops[:, 0].mean()) < error
+    assert abs(spike / 2 - tops[:, 0].mean()) > error  # half of it would be noticed
+    share = 4 * overlaps.std(ddof=1) / np.sqrt(trials) + 1 / np.sqrt(400)
+    assert abs(view["overlap"]["value"] - overlaps.mean()) < share
+    assert abs(view["overlap"]["value"] - overlaps.mean() + 0.5) > share
+    edge = view["spectrum"]["bulk"][1]
+    assert tops[:, 0].min() > edge
+
+
+def test_without_a_step_nothing_stands_out():
+    weak = STRONG.replace(scaling__strength=0.1)
+    view = step_view(weak, CLOSED)
+    assert view["spectrum"]["spikes"] == []
+    assert "No direction stands out" in view["spectrum"]["sentence"]
+    tops, _ = drawn_values(weak, 2)
+    # The largest value of the bulk lies at its edge but for n^{−2/3}.
+    assert tops[:, 0] == pytest.approx(view["spectrum"]["bulk"][1], rel=2 * 400 ** (-2 / 3))
+
+
+def test_the_density_of_the_bulk_has_area_one():
+    density = step_view(STRONG, CLOSED)["spectrum"]["density"]
+    assert np.trapezoid(density["y"], density["x"]) == pytest.approx(1, abs=1e-3)
+
+
+def test_a_drawn_step_shows_the_same():
+    small = STRONG.replace(dimension=200, network__width=200, readout__samples=800)
+    law, seen = step_view(small, CLOSED), step_view(small, DRAWN)
+    assert len(law["spectrum"]["spikes"]) == len(seen["spectrum"]["spikes"]) == 1
+    assert seen["overlap"]["value"] == pytest.approx(law["overlap"]["value"], abs=0.2)
+    labels = {number["label"] for number in seen["numbers"]}
+    assert {"Learning rate", "Data spread", "Directions that stand out"} <= labels
+
+
+def test_a_layer_too_large_to_draw_is_refused():
+    with pytest.raises(Failure, match="too many to draw"):
+        step_view(STRONG.replace(dimension=100_000), DRAWN)
