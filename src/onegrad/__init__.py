@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from onegrad.data.teacher import register_teacher as register_teacher
     from onegrad.describe.exceptions import InvalidInput as InvalidInput
     from onegrad.diagnostics.records import StepsResult as StepsResult
+    from onegrad.estimators.classifier import OneStepClassifier as OneStepClassifier
+    from onegrad.estimators.regressor import OneStepRegressor as OneStepRegressor
+    from onegrad.estimators.transformer import OneStepFeatures as OneStepFeatures
+    from onegrad.explorer.opening import explore as explore
     from onegrad.figures.panel_kinds import register_panel_kind as register_panel_kind
     from onegrad.figures.panel_registry import register_panel as register_panel
     from onegrad.models.model import register_model as register_model
@@ -85,9 +89,13 @@ _HOMES = {
     "MultiIndex": "data.multi_index",
     "take_steps": "verbs.observation",
     "StepsResult": "diagnostics.records",
+    "explore": "explorer.opening",
     "fit_mixture": "data.rows.fitting",
     "on_fitted_mixture": "training.fitted_problem",
     "load_fashion_mnist": "data.rows.fashion_mnist",
+    "OneStepClassifier": "estimators.classifier",
+    "OneStepRegressor": "estimators.regressor",
+    "OneStepFeatures": "estimators.transformer",
     "register_function": "calculus.functions",
     "register_model": "models.model",
     "register_rule": "calculus.rules",

@@ -140,7 +140,7 @@ def test_data_take_the_place_of_a_files_mixture(rows, tmp_path):
         (["--data", "objects.npz"], "holds Python objects; save labels as"),
         (["--data", "gaps.csv"], "the label of row 1 is missing"),
         (["--data", "digits", "--classes", "0", *FEW], "at least two to tell apart"),
-        (["--data", "digits", "--classes", "0,1,2"], "targets: must be given for 3 classes"),
+        (["--data", "digits", "--classes", "0,1,2", "--labels", "1,2"], "one number per class"),
         (["--data", "digits", "--classes", "0,12"], "is not among the labels"),
         (["--data", "digits", "--classes", "0,1"], "disjoint sets need"),
         (["--classes", "0,1"], "belongs to real data; add --data"),

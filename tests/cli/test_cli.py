@@ -166,7 +166,7 @@ def test_progress_shows_on_a_terminal_and_never_in_a_pipe():
     program = (
         "import time; from onegrad.cli.progress import WorkProgress\n"
         "with WorkProgress('trials') as bar:\n"
-        "    time.sleep(2.3); bar.update(1, 2); time.sleep(0.3)\n"
+        "    time.sleep(2.3); bar(1, 2); time.sleep(0.3)\n"
     )
     parent, child = pty.openpty()
     subprocess.run([sys.executable, "-c", program], stderr=child, check=True)

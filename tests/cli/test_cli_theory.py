@@ -64,7 +64,7 @@ def test_a_list_of_samples_gives_a_curve_and_says_what_stays_fixed():
         (["tune", *SMALL, "--metric", "loss"], 2, "test_mse, misclassification, test_loss"),
         (["tune", *SMALL, "--method", "magic"], 2, "single or types or full_types"),
         (["tune", *SMALL, "--over", "depth"], 2, "must name some of"),
-        (["tune", *SMALL, "--over", "ridge", "--budget", "10"], 2, "add width to over"),
+        (["tune", *SMALL, "--over", "ridge", "--budget", "10"], 2, "add width to --over"),
         (["tune", *SMALL, "--workers", "0"], 2, "workers=0"),
         (["limit", *LIMIT, "--rate", "3", "--ridge", "0.1", "--activation", "relu"], 2, "odd"),
         (["limit", *LIMIT, "--rate", "3", "--ridge", "1e-300"], 1, "raise the ridge"),

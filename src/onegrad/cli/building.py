@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from onegrad.cli.options import parse_numbers, paths
+from onegrad.cli.unused import check_used
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -13,11 +14,17 @@ if TYPE_CHECKING:
     from onegrad.problem.problem import Problem
 
 # Options that several fields share, set by functions of their own below.
-MIXTURE_ONLY = ("components", "rank", "strengths", "level", "alignment", "equal_totals", "counts")
+MIXTURE_ONLY = (
+    *("components", "rank", "strengths", "level", "levels", "means"),
+    *("alignment", "equal_totals", "counts"),
+)
 ROWS_ONLY = (
     "label_column",
     "classes",
+    "response",
+    "parts",
     "centring",
+    "standardise",
     "equal_traces",
     "rescale",
     "input_noise",
@@ -25,7 +32,9 @@ ROWS_ONLY = (
     "components_per_class",
     "fit_rank",
 )
-OF_COMPONENTS = ("weights", "rank", "strengths", "level", "labels")
+# Fields of components by the option that lists a number for each.
+BY_COMPONENT = {"weights": "weight", "labels": "label", "means": "mean", "levels": "level"}
+OF_COMPONENTS = (*BY_COMPONENT, "rank", "strengths", "level")
 
 
 def build_problem(file: str | None, options: dict[str, Any]) -> Problem:
@@ -43,7 +52,9 @@ def build_problem(file: str | None, options: dict[str, Any]) -> Problem:
         _refuse(given, ROWS_ONLY, "real data; add --data")
         _set_components(fields, given)
     _set_task(fields, given)
-    return Problem(**fields)
+    problem = Problem(**fields)
+    check_used(problem, given)
+    return problem
 
 
 def _file_fields(file: str | None) -> dict[str, Any]:
@@ -132,7 +143,10 @@ def _set_rows(fields: dict[str, Any], given: dict[str, Any]) -> None:
     _refuse(given, MIXTURE_ONLY, "a mixture; leave it out")
     for name, field in (("labels", "targets"), ("weights", "weights")):
         if name in given:
-            fields["data"] = {**fields["data"], field: parse_numbers(name, given[name])}
+            text = given[name]
+            by_rows = name == "weights" and text == "rows"
+            value = text if by_rows else parse_numbers(name, text)
+            fields["data"] = {**fields["data"], field: value}
 
 
 def _refuse(given: dict[str, Any], names: tuple[str, ...], whose: str) -> None:
@@ -144,20 +158,21 @@ def _refuse(given: dict[str, Any], names: tuple[str, ...], whose: str) -> None:
 
 
 def _set_components(fields: dict[str, Any], given: dict[str, Any]) -> None:
-    """Apply --components, --weights, --rank, --strengths, --level and --labels to components."""
+    """Apply --components and the options of single components to a mixture."""
     if not any(name in given for name in ("components", *OF_COMPONENTS)):
         return
     from onegrad.data.mixture_source import Component
 
+    if "level" in given and "levels" in given:
+        _refuse(given, ("level",), "all components, --levels to each; leave one out")
     data = dict(_table("data", fields.get("data", {})))
     lists: dict[str, list[float]] = {
-        name: parse_numbers(name, given[name]) for name in ("weights", "labels") if name in given
+        name: parse_numbers(name, given[name]) for name in BY_COMPONENT if name in given
     }
     parts = _parts(data, given, lists)
     for name, numbers in lists.items():
-        field = "weight" if name == "weights" else "label"
         for part, number in zip(parts, numbers, strict=True):
-            part[field] = number
+            part[BY_COMPONENT[name]] = number
     for part in parts:
         part.setdefault("weight", 1 / len(parts))
         for name in ("rank", "level", "strengths"):
@@ -179,7 +194,7 @@ def _parts(
     if not isinstance(listed, list):
         raise InvalidInput(f"data.components={shown(listed)}: must be a list of tables; correct it")
     parts = [dict(_table(f"data.components.{i}", c)) for i, c in enumerate(listed)]
-    count = len(lists["weights"]) if "weights" in lists else len(parts)
+    count = len(next(iter(lists.values()))) if lists else len(parts)
     if "components" in given:
         text = str(given["components"])
         count = int(text) if text.lstrip("+-").isdigit() else 0

@@ -5,21 +5,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 import click
 
 from onegrad.cli.options import parse_numbers
 from onegrad.verbs.methods import DEFAULT_METHOD
-
-R = TypeVar("R", bound="Result")
-
-
-class Result(Protocol):
-    """What a verb returns: something with plain values."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
 
 
 def models_option(names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -57,10 +48,37 @@ workers_option = click.option(
     show_default=True,
     help="Processes, one BLAS thread each; the numbers do not depend on it.",
 )
+check_trials_option = click.option(
+    "--check-trials",
+    type=int,
+    help="Real data: networks trained to check theory on the fitted mixture; 0 for none.  "
+    "[default: 16]",
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+plan_option = click.option(
+    "--plan", "only_plan", is_flag=True, help="Tell what is computed, time and memory, and stop."
+)
 print_toml_option = click.option(
     "--print-toml", is_flag=True, help="Print the problem as TOML and stop."
 )
+
+
+def checked_trials(problem: Any, trials: int | None) -> int:
+    """Return how many networks check theory on real data."""
+    from onegrad.describe.checks import whole_number
+    from onegrad.describe.exceptions import InvalidInput
+    from onegrad.verbs.fit_check import CHECK_TRIALS
+
+    if trials is None:
+        return CHECK_TRIALS
+    if problem.data.exact_moments:
+        raise InvalidInput(f"check_trials={trials}: belongs to real data; leave it out")
+    return whole_number("check_trials", trials, least=0)
+
+
+def tell_plan(foreseen: Any, workers: int) -> None:
+    """Say on standard error what a command would take, or why it does not fit this machine."""
+    click.echo(f"onegrad: {foreseen.checked(workers).said(workers)}", err=True)
 
 
 def print_problem(problem: Any) -> None:
@@ -70,12 +88,14 @@ def print_problem(problem: Any) -> None:
     click.echo(printed(problem.model_dump()), nl=False)
 
 
-def show(result: R, print_table: Callable[[R], None], *, as_json: bool) -> None:
-    """Print a result: one JSON object, or a table."""
+def show(result: Any, *, as_json: bool) -> None:
+    """Print a result: one JSON object, or the table that it shows of itself."""
     if as_json:
         click.echo(json.dumps(result.to_dict(), allow_nan=False))
     else:
-        print_table(result)
+        from onegrad.cli.tables import print_result
+
+        print_result(result)
 
 
 def whole_numbers(name: str, text: object) -> list[int]:

@@ -12,8 +12,8 @@ def figures() -> None:
 
     from rich.table import Table
 
-    from onegrad.cli.progress import duration
     from onegrad.cli.tables import print_rich
+    from onegrad.describe.said_numbers import duration
     from onegrad.figures.panel import SCALES
     from onegrad.figures.panel_registry import PANELS, STUDIES, available
     from onegrad.machine.rates import measure_rates

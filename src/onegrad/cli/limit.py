@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from onegrad.cli.common import json_option, show
 from onegrad.cli.options import parse_numbers
-
-if TYPE_CHECKING:
-    from onegrad.theory.maximal_rate import Limit
 
 
 @click.command()
@@ -30,24 +27,4 @@ def limit(activation: str, target: str, sample_ratio: str, as_json: bool, **numb
 
     ratios = parse_numbers("sample-ratio", sample_ratio)
     errors = maximal_rate_limit(activation, target, sample_ratio=ratios, **numbers)
-    show(errors, _print, as_json=as_json)
-
-
-def _print(limit: Limit) -> None:
-    from rich.table import Table
-
-    from onegrad.cli.tables import print_rich
-
-    table = Table(
-        "m/n", "test MSE, published", "corrected", "train MSE, published", "corrected", "iterations"
-    )
-    for ratio, old, new in zip(limit.sample_ratios, limit.published, limit.corrected, strict=True):
-        table.add_row(
-            f"{ratio:g}",
-            f"{old.test_mse:.6f}",
-            f"{new.test_mse:.6f}",
-            f"{old.train_mse:.6f}",
-            f"{new.train_mse:.6f}",
-            f"{old.iterations}, {new.iterations}",
-        )
-    print_rich(table)
+    show(errors, as_json=as_json)

@@ -11,71 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from onegrad.problem.flags import PROBLEM_FLAGS
+
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
-# Flags of fields. A pair --x/--no-x is a switch.
-PROBLEM_FLAGS = {
-    "--dimension": "dimension",
-    "--samples": "readout.samples",
-    "--ridge": "readout.ridge",
-    "--penalty": "readout.penalty",
-    "--readout": "readout.batch",
-    "--loss": "readout.loss",
-    "--outputs": "readout.outputs",
-    "--test-samples": "test_samples",
-    "--steps": "training.steps",
-    "--step-samples": "training.samples",
-    "--step-samples-exponent": "training.samples_exponent",
-    "--batches": "training.batches",
-    "--rule": "training.rule",
-    "--momentum": "training.momentum",
-    "--subtract": "training.subtract",
-    "--width": "network.width",
-    "--width-ratio": "network.width_ratio",
-    "--activation": "network.activation",
-    "--second-layer": "network.second_layer",
-    "--normalise-rows/--no-normalise-rows": "network.normalise_rows",
-    "--strength": "scaling.strength",
-    "--weighting": "scaling.weighting",
-    "--learning-rate": "scaling.learning_rate",
-    "--per-width": "scaling.per_width",
-    "--per-root": "scaling.per_root",
-    "--change-exponent": "scaling.change_exponent",
-    "--spread": "scaling.spread",
-    "--degree-cap": "scaling.degree_cap",
-    "--data": "data.file",
-    "--label-column": "data.label_column",
-    "--classes": "data.classes",
-    "--centring": "data.centring",
-    "--equal-traces/--no-equal-traces": "data.equal_traces",
-    "--rescale/--no-rescale": "data.rescale",
-    "--input-noise": "data.noise",
-    "--fit-share": "data.fit_share",
-    "--components-per-class": "data.fit.components_per_class",
-    "--fit-rank": "data.fit.rank",
-    "--weights": "data.components.*.weight",
-    "--rank": "data.components.*.rank",
-    "--strengths": "data.components.*.strengths",
-    "--level": "data.components.*.level",
-    "--alignment": "data.alignment",
-    "--equal-totals/--no-equal-totals": "data.equal_totals",
-    "--counts": "data.counts",
-    "--labels": "data.components.*.label",
-    "--link": "teacher.link",
-    "--direction": "teacher.direction",
-    "--links": "teacher.links",
-    "--combine": "teacher.combine",
-    "--directions": "teacher.directions",
-    "--flips": "teacher.flips",
-    "--slope": "teacher.slope",
-    "--noise": "teacher.noise",
-    "--test": "test",
-    "--redraw": "redraw",
-    "--precision": "precision",
-}
 # What one option says of several components.
-LISTED = {"weights": "one per component or class", "labels": "one per component or class"}
+LISTED = {
+    "weights": "one per component or class",
+    "labels": "one per component or class",
+    "means": "one number per component",
+    "levels": "one per component",
+}
 
 
 def option_name(flag: str) -> str:
@@ -132,7 +79,7 @@ def metavar(field: FieldInfo, *, listed: bool = False) -> str:
     if holds_list(field, float):
         return "|".join(["NUMBERS", *words])
     if words and str not in types:
-        return "|".join(words)
+        return "|".join(["INTEGER", *words] if int in types else words)
     if int in types:
         return "INTEGER"
     return "NUMBER" if float in types else "TEXT"

@@ -17,6 +17,8 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from onegrad.describe.said_numbers import duration
+
 SHOW_AFTER_SECONDS = 2.0
 LINE_SECONDS = 30.0  # between progress lines in a pipe
 
@@ -68,9 +70,11 @@ class WorkProgress(_Bar):
     def _end(self) -> None:
         self._timer.cancel()
 
-    def update(self, done: int, total: int) -> None:
+    def __call__(self, done: float, total: float) -> None:
         """Show `done` of `total`."""
         self._bar.update(self._task, completed=done, total=total)
+
+    within = __call__  # in the midst of a piece of work, too
 
 
 class SweepProgress(_Bar):
@@ -110,12 +114,3 @@ class SweepProgress(_Bar):
         self._bar.update(self._task, completed=done, total=goal, rate=text)
         left = duration((goal - done) / rate)
         self._line = f"{done} of {goal} trials, {text}, {left} left"
-
-
-def duration(seconds: float) -> str:
-    """Return a length of time as a person says it."""
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    if seconds < 6000:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h"

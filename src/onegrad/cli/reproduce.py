@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import click
 
+from onegrad.cli.common import plan_option
+
 
 @click.command()
-@click.argument("panels", nargs=-1, metavar="[PANEL …]")
+@click.argument("panels", nargs=-1, metavar="[PANEL|FILE.toml …]")
 @click.option("--scale", default="quick", show_default=True, help="quick, or paper: as published.")
 @click.option("--out", default="figures", show_default=True, metavar="DIR")
 @click.option("--workers", type=int, help="Processes, one BLAS thread each.  [default: all cores]")
@@ -18,6 +20,7 @@ import click
 )
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--retry-failed", is_flag=True, help="Compute failed trials again, as they were.")
+@plan_option
 def reproduce(
     panels: tuple[str, ...],
     scale: str,
@@ -26,8 +29,11 @@ def reproduce(
     redraw: str,
     seed: int,
     retry_failed: bool,
+    only_plan: bool,
 ) -> None:
     """Draw the paper's panels, all when none is named: tables, pictures and DIR/report.html.
+
+    FILE.toml declares a panel of your own: a sweep, an axis, a caption (docs/figures.md).
 
     After a kill, start the same command again: what is stored is not computed twice.
     """
@@ -44,6 +50,8 @@ def reproduce(
         panels, scale=scale, out=out, redraw=redraw, seed=seed, retry_failed=retry_failed
     )
     click.echo(f"onegrad: {announced(task.plan, count)}", err=True)
+    if only_plan:
+        return
     with SweepProgress(task.missing) as bar:
         report = run(
             task,

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 @click.option("--metric", default="test_mse", show_default=True, help="Metric to print.")
 def results(directory: str, csv: str | None, parquet: str | None, metric: str) -> None:
     """Show what DIR holds: mean, standard error and count per setting, model and metric."""
-    from onegrad.cli.sweep_tables import print_results
+    from onegrad.cli.tables import print_table
     from onegrad.describe.exceptions import InvalidInput
+    from onegrad.running.results_table import results_table
     from onegrad.running.table import Results
 
     stored = Results.load(directory)
@@ -38,19 +39,15 @@ def results(directory: str, csv: str | None, parquet: str | None, metric: str) -
     if parquet is not None:
         _write("parquet", parquet, lambda path: _to_parquet(frame, path))
     if csv is None and parquet is None:
-        print_results(frame, stored.axes, metric=metric)
+        print_table(results_table(frame, stored.axes, metric=metric))
     tell_failures(stored, directory)
 
 
 def _to_parquet(frame: pd.DataFrame, path: Path) -> None:
-    from onegrad.describe.exceptions import InvalidInput
+    from onegrad.describe.extras import require_extra
 
-    try:
-        frame.to_parquet(path, index=False)
-    except ImportError:
-        raise InvalidInput(
-            "parquet: needs the package pyarrow; pip install 'onegrad[parquet]'"
-        ) from None
+    require_extra("parquet", "parquet")
+    frame.to_parquet(path, index=False)
 
 
 def _write(option: str, target: str, write: object) -> None:

@@ -9,13 +9,16 @@ import click
 from onegrad.cli.common import (
     json_option,
     models_option,
+    plan_option,
     print_problem,
     print_toml_option,
     seed_option,
     show,
+    tell_plan,
     workers_option,
 )
 from onegrad.cli.options import problem_options
+from onegrad.cli.unused import note_unused
 
 
 @click.command()
@@ -30,6 +33,7 @@ from onegrad.cli.options import problem_options
 )
 @seed_option
 @workers_option
+@plan_option
 @json_option
 @print_toml_option
 def simulate(
@@ -39,6 +43,7 @@ def simulate(
     target_stderr: float | None,
     seed: int,
     workers: int,
+    only_plan: bool,
     as_json: bool,
     print_toml: bool,
     **options: Any,
@@ -48,15 +53,20 @@ def simulate(
     The problem comes from PROBLEM.toml, from the options, or both: options win.
     """
     from onegrad.cli.building import build_problem
-    from onegrad.cli.error_tables import print_table
     from onegrad.cli.progress import WorkProgress
+    from onegrad.verbs.foreseen import foresee_simulation
     from onegrad.verbs.simulation import simulate as run
 
     problem = build_problem(problem_file, options)
     if print_toml:
         print_problem(problem)
         return
+    note_unused("theory alone fits a mixture", "components_per_class", "fit_rank")
     how = {"trials": trials, "target_stderr": target_stderr, "seed": seed, "workers": workers}
+    if only_plan:
+        wanted = {name: value for name, value in how.items() if name != "workers"}
+        tell_plan(foresee_simulation(problem, models, **wanted), workers)  # type: ignore[arg-type]
+        return
     with WorkProgress("trials") as progress:
-        errors = run(problem, models, progress=progress.update, **how)  # type: ignore[arg-type]
-    show(errors, print_table, as_json=as_json)
+        errors = run(problem, models, progress=progress, **how)  # type: ignore[arg-type]
+    show(errors, as_json=as_json)

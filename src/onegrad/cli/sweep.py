@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
-from onegrad.cli.common import workers_option
+from onegrad.cli.common import plan_option, workers_option
 from onegrad.cli.failures import tell_failures
+from onegrad.cli.unused import note_unused
 
 
 @click.command()
@@ -18,7 +19,7 @@ from onegrad.cli.failures import tell_failures
     help="Run on a Dask cluster: its scheduler's address, or local for one on this machine.",
 )
 @click.option("--retry-failed", is_flag=True, help="Compute failed trials again, as they were.")
-@click.option("--plan", "only_plan", is_flag=True, help="Tell trials, time and memory, and stop.")
+@plan_option
 def sweep(
     file: str, out: str, workers: int, dask: str | None, retry_failed: bool, only_plan: bool
 ) -> None:
@@ -28,11 +29,16 @@ def sweep(
     """
     from onegrad.cli.progress import SweepProgress
     from onegrad.cli.sweep_tables import announced
+    from onegrad.running.dask_engine import try_address
     from onegrad.running.driver import run_plan
     from onegrad.running.plan import check_plan, plan_sweep
     from onegrad.running.sweeps import Sweep
 
     wanted = Sweep.load(file)
+    if dask is not None and not only_plan:
+        try_address(dask)
+    if dask not in (None, "local"):
+        note_unused("a cluster has workers of its own", "workers")
     plan = plan_sweep(wanted, out, retry_failed=retry_failed)
     if dask is None:
         check_plan(plan, workers=workers)

@@ -1,12 +1,15 @@
-"""How tables and numbers are printed."""
+"""How tables are printed."""
 
 from __future__ import annotations
 
 import sys
 
-import numpy as np
+import click
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
+
+from onegrad.describe.screen import OnScreen, ScreenTable
 
 
 def print_rich(table: Table) -> None:
@@ -14,18 +17,19 @@ def print_rich(table: Table) -> None:
     Console(width=None if sys.stdout.isatty() else 120).print(table)
 
 
-def with_error(mean: float, stderr: float) -> str:
-    """Return a number with its standard error, where there is one."""
-    if not np.isfinite(stderr):
-        return f"{mean:.4g}"
-    if 1e-3 <= abs(mean) < 1e4:
-        return f"{mean:.5f} ± {stderr:.5f}"
-    return f"{mean:.3e} ± {stderr:.1e}"
+def print_table(table: ScreenTable) -> None:
+    """Print a table whole, then its notes."""
+    drawn = Table(caption=Text(table.caption) if table.caption else None, caption_justify="left")
+    for place, title in enumerate(table.columns):
+        justify = "left" if place < table.left else "right"
+        drawn.add_column(Text(title), justify=justify, overflow="fold")  # type: ignore[arg-type]
+    for row in table.rows:
+        drawn.add_row(*(Text(cell) for cell in row))
+    print_rich(drawn)
+    for note in table.notes:
+        click.echo(note)
 
 
-def percent(gap: float, error: float) -> str:
-    """Return a relative gap in per cent with its standard error, where there is one."""
-    mean, stderr = 100 * gap, 100 * error
-    if not np.isfinite(mean):
-        return "undefined"
-    return f"{mean:+.2f} %" if not np.isfinite(stderr) else f"{mean:+.2f} ± {stderr:.2f} %"
+def print_result(result: OnScreen) -> None:
+    """Print what a result shows of itself."""
+    print_table(result.screen_table())

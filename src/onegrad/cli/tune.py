@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
 import click
 
 from onegrad.cli.common import (
+    check_trials_option,
+    checked_trials,
     draws_option,
     json_option,
     method_option,
     metric_option,
+    plan_option,
     seed_option,
     show,
     single_samples,
+    tell_plan,
     workers_option,
 )
 from onegrad.cli.options import problem_options
-
-if TYPE_CHECKING:
-    from onegrad.verbs.tuned import Tuned
-
-SHOWN = 10
+from onegrad.cli.unused import note_not_tested
 
 
 @click.command()
@@ -39,43 +40,51 @@ SHOWN = 10
 @draws_option
 @seed_option
 @workers_option
+@check_trials_option
+@plan_option
 @json_option
 def tune(
-    problem_file: str | None, over: str, budget: int | None, as_json: bool, **options: Any
+    problem_file: str | None,
+    over: str,
+    budget: int | None,
+    only_plan: bool,
+    as_json: bool,
+    **options: Any,
 ) -> None:
     """Choose penalty, step size and width by theory; print them with the predicted curve."""
     from onegrad.cli.building import build_problem
     from onegrad.cli.progress import WorkProgress
+    from onegrad.verbs.foreseen import foresee_tuning
     from onegrad.verbs.tuning import tune as run
 
     how = {name: options.pop(name) for name in ("metric", "method", "draws", "seed", "workers")}
+    check = options.pop("check_trials")
     problem = build_problem(problem_file, single_samples(options))
+    how["check_trials"] = checked_trials(problem, check)
     names = [name.strip() for name in over.split(",") if name.strip()]
+    _check_searched(names, options, budget)
+    note_not_tested(problem, method=how["method"])
+    if only_plan:
+        wanted = {name: how[name] for name in ("method", "draws", "check_trials")}
+        tell_plan(foresee_tuning(problem, names, budget=budget, **wanted), how["workers"])
+        return
     with WorkProgress("predictions") as progress:
-        tuned = run(problem, names, budget=budget, progress=progress.update, **how)
-    show(tuned, _print, as_json=as_json)
+        tuned = run(problem, names, budget=budget, progress=progress, **how)
+    if tuned.check is not None and tuned.check.poor and not as_json:
+        tuned = replace(tuned, check=None)  # which a note has said
+    show(tuned, as_json=as_json)
 
 
-def _print(tuned: Tuned) -> None:
-    from rich.table import Table
+def _check_searched(names: list[str], options: dict[str, Any], budget: int | None) -> None:
+    """Raise InvalidInput where what is searched has a value, or what is not a bound."""
+    from onegrad.describe.checks import shown
+    from onegrad.describe.exceptions import InvalidInput
 
-    from onegrad.cli.error_tables import TITLES
-    from onegrad.cli.tables import print_rich, with_error
-    from onegrad.verbs.methods import said_draws
-
-    title = TITLES[tuned.metric]
-    chosen = ", ".join(f"{name} = {value:.4g}" for name, value in tuned.values.items())
-    caption = (
-        f"best: {chosen}; predicted {title} {with_error(tuned.best, tuned.stderr)} by "
-        f"{tuned.method}, {said_draws(tuned.method, tuned.draws, tuned.seed)}; the ten best of "
-        f"{len(tuned.curve)} predictions"
-    )
-    table = Table("width", "learning rate", "ridge", title, caption=caption, caption_justify="left")
-    for row in tuned.closest(SHOWN).to_dict(orient="records"):
-        table.add_row(
-            f"{row['width']}",
-            f"{row['learning_rate']:.4g}",
-            f"{row['ridge']:.2e}",
-            f"{row[tuned.metric]:.5f}",
-        )
-    print_rich(table)
+    for name in ("ridge", "penalty"):
+        if "ridge" in names and options.get(name) is not None:
+            raise InvalidInput(
+                f"{name}={shown(options[name])}: the ridge is searched; leave it out, or take "
+                "ridge out of --over"
+            )
+    if budget is not None and "width" not in names:
+        raise InvalidInput(f"budget={budget}: bounds widths, none is searched; add width to --over")
