@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 # Before numpy loads: two spinning BLAS threads on a busy machine slow small products down.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -17,7 +18,10 @@ import pytest
 
 from onegrad import Component, MixtureSource, Problem
 from onegrad.cli.main import run_command
+from onegrad.describe import registry as registries
 from onegrad.training.run import Run
+
+FIGURES = Path(__file__).parent / "figures"  # where tiny studies lie, for tests elsewhere too
 
 
 def small(**changes):
@@ -68,6 +72,26 @@ def onegrad_here(*arguments, cwd=None):
     return subprocess.CompletedProcess(arguments, code, stdout.getvalue(), stderr.getvalue())
 
 
+@contextlib.contextmanager
+def nothing_registered():
+    """Forget what is registered inside: others see the names that they know."""
+    before = {title: known.added() for title, known in registries._REGISTRIES.items()}
+    try:
+        yield
+    finally:
+        for title, known in registries._REGISTRIES.items():
+            for name in known.added():
+                del known.entries[name]
+            known.entries.update(before.get(title, {}))
+
+
+@pytest.fixture(autouse=True)
+def nothing_left_registered():
+    """Let no test see what another has registered."""
+    with nothing_registered():
+        yield
+
+
 @pytest.fixture
 def rng():
     return np.random.default_rng(20250301)
@@ -96,17 +120,37 @@ def rows(rng):
 
 
 @pytest.fixture
-def tiny():
+def tiny(monkeypatch):
     """Put small studies in place of those of all panels."""
-    from tiny_studies import tiny_studies  # beside the tests of figures
+    monkeypatch.syspath_prepend(FIGURES)
+    from tiny_studies import tiny_studies
 
     with tiny_studies():
         yield
 
 
+@pytest.fixture(scope="session")
+def small_report(tmp_path_factory):
+    """Return the path of a report over tiny panels of several kinds."""
+    from small_reports import draw_small_report
+    from tiny_studies import tiny_studies
+
+    with tiny_studies():
+        return draw_small_report(tmp_path_factory.mktemp("report") / "figures")
+
+
+@pytest.fixture(scope="session")
+def hostile(small_report, tmp_path_factory):
+    """Return the path of the same report where files hold markup in place of texts."""
+    from small_reports import hostile_report
+
+    return hostile_report(small_report.parent, tmp_path_factory.mktemp("hostile") / "figures")
+
+
 @pytest.fixture
-def unarranged():
+def unarranged(monkeypatch):
     """Draw pictures without arranging them, which takes most of their time."""
+    monkeypatch.syspath_prepend(FIGURES)
     from tiny_studies import unarranged_pictures
 
     with unarranged_pictures():

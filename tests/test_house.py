@@ -11,6 +11,7 @@ SOURCE = Path(onegrad.__file__).parent
 # Each folder may import only folders that stand before it.
 ORDER = [
     "describe",
+    "drawing",
     "machine",
     "calculus",
     "data",
@@ -21,8 +22,10 @@ ORDER = [
     "theory",
     "diagnostics",
     "verbs",
+    "estimators",
     "running",
     "figures",
+    "explorer",
     "cli",
 ]
 # Agreement with simulation is evidence only where theory shares no code with it.

@@ -13,7 +13,7 @@ from onegrad.describe.schema import field_table
 SOURCE = Path(onegrad.__file__).parent
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
 
 
 def rows():
@@ -41,7 +41,7 @@ def test_an_equation_s_function_is_in_the_file_that_the_table_names(functions, f
     assert wanted <= present
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_paths_and_links_of_a_page_exist(page):
     text = page.read_text("utf-8")
     for file in re.findall(r"`([a-z_]+/[a-z_/]+\.py)`", text):
