@@ -4,10 +4,10 @@
     nice python benchmarks/kills.py --kills 5 --files 2
 
 Kills are SIGKILL to the driver's whole process group, at random moments from its start to its first
-rows, or at a random number of rows. Afterwards the sweep is finished and every row compared with those of a
-run that nobody disturbed. Drivers are copies of this process, which saves their imports, not those
-of their workers. A file is damaged in one of six ways, then used as its owner would:
-it must be said in one line that names it, kept under another name, used for nothing, and come back
+rows, or at a random number of rows. Afterwards the sweep is finished and every row compared with
+those of a run that nobody disturbed. Drivers are copies of this process, which saves their imports,
+not those of their workers. A file is damaged in one of six ways, then used as its owner would: it
+must be said in one line that names it, kept under another name, used for nothing, and come back
 with the same bytes or numbers.
 """
 

@@ -22,7 +22,7 @@ from onegrad.describe.arrays import Floats, Ints
 RATIO = 1.02  # of neighbouring deviations
 SPACING = 0.125  # of means, in deviations
 LAST = 6  # order of a row
-MOST_ROWS = 8000  # of one deviation: beyond, entries are integrated one by one
+FARTHEST = 60.0  # mean, in its own deviations: beyond, entries are integrated one by one
 SMALLEST = 1e-3  # deviation
 BLOCK = 64  # means per block of rows
 
@@ -77,8 +77,7 @@ def _squared(function: Function) -> Function:
 
 def _is_outside(m: Floats, s: Floats) -> bool:
     """Return whether rows would not cover these places."""
-    smallest = float(s.min())
-    return smallest < SMALLEST or float(np.ptp(m)) > MOST_ROWS * SPACING * smallest
+    return float(s.min()) < SMALLEST or float(np.max(np.abs(m) / s)) > FARTHEST
 
 
 def _exact(function: Function, m: Floats, s: Floats, order: int) -> Floats:
@@ -110,12 +109,13 @@ def _gathered(function: Function, places: Ints, nearest: Ints) -> Floats:
 def _taylor(rows: Floats, shift: Floats, growth: Floats, order: int) -> Floats:
     """Return s^q D_q = Σ_{a,b} shift^a/a! · growth^b/b! · row_{q+a+2b}, by Horner's scheme."""
     columns = np.ascontiguousarray(rows.T)
-    moved = []  # s^q D_q at the new mean, and at the row's deviation
-    for q in range(LAST + 1):
+    parts = [shift / a for a in range(1, LAST + 1)]
+    moved = {}  # s^q D_q at the new mean, and at the row's deviation; D_0 needs even orders alone
+    for q in range(0, LAST + 1, 1 if order else 2):
         value = columns[LAST]
         for a in range(LAST - q, 0, -1):
-            value = value * (shift / a) + columns[q + a - 1]
-        moved.append(value)
+            value = value * parts[a - 1] + columns[q + a - 1]
+        moved[q] = value
     out = np.zeros((order + 1, len(shift)))
     for q in range(order + 1):
         for b in range((LAST - q) // 2, -1, -1):

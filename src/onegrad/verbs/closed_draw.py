@@ -19,7 +19,7 @@ from onegrad.verbs.methods import Method
 from onegrad.verbs.step_axis import Metrics
 
 KNOWN = ("network@trained", "network@initial")
-TOGETHER = 32  # problems whose grids are kept at once
+TOGETHER = 64  # problems whose grids are kept at once
 
 Predicted = tuple[dict[str, Metrics], tuple[str, ...]]  # by model's name, and notes
 

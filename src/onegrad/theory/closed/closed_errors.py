@@ -6,6 +6,7 @@ is that of calls, not of arithmetic.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,7 +14,8 @@ from typing import Literal
 
 import numpy as np
 
-from onegrad.calculus.expansion import expand
+from onegrad.calculus.expansion import HermiteExpansion, expand
+from onegrad.calculus.function import Function
 from onegrad.describe.arrays import Floats
 from onegrad.describe.exceptions import NotConverged
 from onegrad.theory.closed.doubts import ClosedIndicators, PointDoubts, indicators_of
@@ -77,9 +79,7 @@ class ClosedTheory:
             setting = self.setting
             types = self.types(layer)
             sigma = setting.activation
-            model = (
-                sigma if degree is None else expand(sigma, setting.bulk_deviation, degree=degree)
-            )
+            model = sigma if degree is None else _polynomial(sigma, setting.bulk_deviation, degree)
             self._grids[degree, layer] = feature_grid(
                 types.samples, types.neurons, types.label, model, draft=setting.draft
             )
@@ -97,6 +97,12 @@ class ClosedTheory:
         """Return metrics and how sure they are, at points (m, λ), one for each entry of both."""
         asked = Question(self, samples, ridges, degree, layer, random_overlap)
         return answers([asked])[0]
+
+
+@functools.lru_cache(maxsize=256)
+def _polynomial(sigma: Function, deviation: float, degree: int) -> HermiteExpansion:
+    """Return the Hermite expansion, which many points of a curve share."""
+    return expand(sigma, deviation, degree=degree)
 
 
 @dataclass(frozen=True)
@@ -189,7 +195,9 @@ def _solved(questions: Sequence[Question]) -> list[Answer]:
     owners = np.repeat(np.arange(len(questions)), counts)
     grids = [question.grid for question in questions]
     neurons = [question.theory.setting.neurons for question in questions]
-    equations = Equations(GridStack.of(grids, neurons)).chosen(owners)
+    equations = Equations(GridStack.of(grids, neurons))
+    if max(counts) > 1:
+        equations = equations.chosen(owners)
     samples = np.concatenate([question.samples for question in questions])
     ridges = np.concatenate([question.ridges for question in questions])
     exact = questions[0].theory.setting.exact_counts
@@ -197,7 +205,8 @@ def _solved(questions: Sequence[Question]) -> list[Answer]:
         errors, doubts = _errors(equations, samples, ridges, exact_counts=exact)
     except NotConverged:  # one of them: which is said when it is solved alone
         return [_alone(question) for question in questions]
-    rows = [np.flatnonzero(owners == owner) for owner in range(len(questions))]
+    ends = np.cumsum(counts).tolist()
+    rows = [slice(end - count, end) for end, count in zip(ends, counts, strict=True)]
     return [
         question.answer(errors.chosen(own), doubts.chosen(own))
         for question, own in zip(questions, rows, strict=True)

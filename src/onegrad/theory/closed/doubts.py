@@ -12,7 +12,7 @@ from math import exp, log
 
 import numpy as np
 
-from onegrad.describe.arrays import Floats, Ints
+from onegrad.describe.arrays import Floats
 from onegrad.theory.closed.equivalent import Equivalent
 from onegrad.theory.closed.neuron_types import NeuronTypes
 from onegrad.theory.closed.point_errors import PointErrors
@@ -110,7 +110,7 @@ class PointDoubts:
         """Return the indicators at the points of all parts."""
         return cls(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls)))
 
-    def chosen(self, points: Ints) -> PointDoubts:
+    def chosen(self, points: slice) -> PointDoubts:
         """Return the indicators at some of the points."""
         return PointDoubts(*(getattr(self, field.name)[points] for field in fields(self)))
 

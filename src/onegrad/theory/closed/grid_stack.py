@@ -68,7 +68,7 @@ class GridStack:
         """Return E[y^power z^place | s], grids × samples."""
         return self.labels[:, power, place]
 
-    def chosen(self, points: Ints) -> GridStack:
+    def chosen(self, points: Ints | slice) -> GridStack:
         """Return the grids of some of the points."""
         if self.is_shared:
             return self

@@ -18,7 +18,7 @@ from onegrad.theory.closed.sample_points import SamplePoints, sample_points
 from onegrad.theory.closed.setting import ClosedSetting
 from onegrad.theory.closed.type_rules import Coordinate, joint_rule
 
-KEPT = 32  # features that serve other step sizes and widths, of some hundred kilobytes each
+KEPT = 64  # features that serve other step sizes and widths, of some hundred kilobytes each
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from onegrad.describe.arrays import Floats, Ints
+from onegrad.describe.arrays import Floats
 from onegrad.theory.closed.counts_term import counts_term
 from onegrad.theory.closed.equivalent import Equivalent
 from onegrad.theory.closed.grid_stack import GridStack
@@ -45,7 +45,7 @@ class PointErrors:
         values = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
         return cls(parts[0].grid, *values)
 
-    def chosen(self, points: Ints) -> PointErrors:
+    def chosen(self, points: slice) -> PointErrors:
         """Return the errors at some of the points."""
         parts = (getattr(self, field.name) for field in fields(self)[1:])
         return PointErrors(self.grid.chosen(points), *(values[points] for values in parts))

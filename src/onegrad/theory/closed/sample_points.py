@@ -75,7 +75,7 @@ def _axes(
     root = part.root
     strength = root @ load @ root
     axes, coordinates = [], []
-    rest = np.eye(frame.size)
+    rest: Floats = np.eye(frame.size)
     seen = root @ frame.reads
     own = float(seen @ seen)
     share = own / max(own + frame.reads_off**2 * part.level, 1e-300)
@@ -85,7 +85,7 @@ def _axes(
         axes.append(axis)
         centre = float(frame.reads @ part.mean)
         coordinates.append(_label_coordinate(law, size, share, centre, own))
-        rest = np.linalg.qr(np.column_stack([axis, np.eye(frame.size)]))[0][:, 1 : frame.size]
+        rest = _complement(axis)
     for axis, size, kept in _other_axes(rest, strength, root @ means @ root):
         if size >= DROPPED or kept:
             axes.append(axis)
@@ -144,8 +144,17 @@ def _other_axes(rest: Floats, strength: Floats, means: Floats) -> list[tuple[Flo
     apart = total > 1e-12
     inner = rest.T @ strength @ rest
     _, vectors = np.linalg.eigh(inner + (spread * (1e-3 / total) if apart else 0.0))
-    axes = []
-    for axis in vectors.T[::-1]:
-        along = apart and float(axis @ spread @ axis) > 1e-3 * total
-        axes.append((rest @ axis, float(np.sqrt(max(axis @ inner @ axis, 0.0))), along))
-    return axes
+    vectors = vectors[:, ::-1]
+    sizes = np.sqrt(np.maximum(np.sum(vectors * (inner @ vectors), axis=0), 0.0))
+    along = np.sum(vectors * (spread @ vectors), axis=0) > 1e-3 * total
+    places = (rest @ vectors).T
+    return list(zip(places, sizes.tolist(), (along & apart).tolist(), strict=True))
+
+
+def _complement(axis: Floats) -> Floats:
+    """Return orthonormal columns that complete a unit vector, by Householder's reflection."""
+    mirror = axis.copy()
+    mirror[0] += np.copysign(1.0, axis[0])
+    columns = np.outer(mirror, mirror[1:]) / -(1 + abs(axis[0]))
+    columns[1:] += np.eye(len(axis) - 1)
+    return columns

@@ -97,9 +97,11 @@ def _plane(features: InitialFeatures, cosine: float, tilt: Floats) -> tuple[Floa
         slope[:d, d + i] = slope[d + i, :d] = (p * b2 * once) @ kappa
         second[:d, d + i] = second[d + i, :d] = (uneven * twice) @ kappa
         first[d + i] = p @ (level * b1 * b2 * twice)
-        for j, other in enumerate(places):
-            slope[d + i, d + j] = p @ (b2 * _quadratic(features, own, other, tilt, 1))
-            second[d + i, d + j] = uneven @ _quadratic(features, own, other, tilt, 2)
+        for j, other in enumerate(places[: i + 1]):
+            once_each = p @ (b2 * _quadratic(features, own, other, tilt, 1))
+            twice_each = uneven @ _quadratic(features, own, other, tilt, 2)
+            slope[d + i, d + j] = slope[d + j, d + i] = once_each
+            second[d + i, d + j] = second[d + j, d + i] = twice_each
     return slope, second, first
 
 
