@@ -8,9 +8,8 @@ const [WIDTH, HEIGHT, BASE] = [320, 120, 96];
 /** Show the picture and the numbers of an answer. */
 export function showStep(answer) {
   byId("step-picture").replaceChildren(...(answer.spectrum ? [spectrum(answer.spectrum)] : []));
-  const overlap = answer.overlap ? [meter(answer.overlap)] : [];
   byId("step-numbers").replaceChildren(
-    ...overlap,
+    ...(answer.overlaps ?? []).map(meter),
     ...(answer.numbers ?? []).map((number) =>
       make("div", { class: "number-row" },
         make("dt", {}, number.label, number.symbol ? make("i", { class: "symbol" }, number.symbol) : null),
