@@ -2,7 +2,7 @@
 
 import uPlot from "../vendor/uplot.js";
 import { drawCurrent, drawFlagged, drawPoints } from "./marks.js";
-import { linearTicks, logTicks, paddedRange, show } from "./numbers.js";
+import { linearTicks, logTicks, show, yRange } from "./numbers.js";
 import { createTip } from "./tip.js";
 
 const FONT = "12px system-ui, sans-serif";
@@ -118,19 +118,6 @@ export function createChart(host, { onGo, onDrawn }) {
       tip.remove();
     },
   };
-}
-
-/** Return the range of y that shows every line and point; bands may leave it. */
-export function yRange(view) {
-  let [low, high] = [Infinity, -Infinity];
-  const see = (value) => {
-    if (!Number.isFinite(value) || (view.logY && value <= 0)) return;
-    low = Math.min(low, value);
-    high = Math.max(high, value);
-  };
-  for (const line of view.lines) line.values.forEach(see);
-  for (const point of view.points) see(point.mean);
-  return paddedRange(low, high, view.logY);
 }
 
 function axis(side, log, colours) {

@@ -142,7 +142,7 @@ function numberRow(control, id, set) {
     update(value, now) {
       const known = typeof value === "number";
       if (document.activeElement !== typed) typed.value = known ? plain(value) : (value ?? "");
-      typed.placeholder = now.follows ? "follows" : "";
+      typed.placeholder = now.follows ? "follows" : "not set";
       const text = known ? plain(value) : (now.follows ?? "follows from the rest");
       slider.setAttribute("aria-valuetext", text);
       slider.classList.toggle("unset", !known);
