@@ -30,7 +30,7 @@ DRAFT_TYPES_POINTS, TYPES_POINTS = 5, 12  # by types a point takes a second or m
 TYPES_TOGETHER = 24  # samples and penalties share the draw, not the solution
 MOST_TYPED_NEURONS = 2000
 DRAFT, REFINED = 0, 20  # urgencies
-REFINED_TOGETHER = 6  # points of a refined curve in one call, which a newer draft may wait for
+REFINED_TOGETHER = 3  # points of a refined curve in one call, which a newer draft may wait for
 NETWORK = "network"
 
 

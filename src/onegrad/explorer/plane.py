@@ -26,7 +26,7 @@ from onegrad.problem.problem import Problem
 ALPHA, BETA = "scaling.weighting", "scaling.strength"
 LEAST_SIZE, MOST_SIZE = 3, 41
 MAP, DEGREES = 30, 10  # urgencies
-CHUNK = 9  # points of the map in one call
+CHUNK = 3  # points of the map in one call, which a newer draft may wait for
 LARGEST_STRENGTH = 0.98  # the theorem covers strengths below 1
 DEGREE_RANGE = range(7)
 TOLERANCE = 0.01

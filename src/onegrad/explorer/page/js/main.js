@@ -61,12 +61,12 @@ function change(next, { push = false } = {}) {
     if (control.path in state.problem && !(control.path in next.problem)) control.value = control.default;
   }
   state = next;
+  if (asked) ask(); // the server computes while the page shows the state
   showState();
   simulation.changed(state);
   if (push) history.pushState(null, "", `#${writeState(state)}`);
   address(ADDRESS_PAUSE, () => history.replaceState(null, "", `#${writeState(state)}`));
-  if (asked) ask();
-  else paint();
+  if (!asked) paint();
 }
 
 function ask() {
