@@ -4,7 +4,7 @@ import { createChart, ink } from "./chart.js";
 import { isDark, modelLabel, modelStyles } from "./colours.js";
 import { drawnGrid, flagsOf, linesOf } from "./curves.js";
 import { interpolate } from "./interpolate.js";
-import { byId, make } from "./page.js";
+import { byId, make, named } from "./page.js";
 import { show } from "./numbers.js";
 
 /** Return everything that one metric's chart draws: lines with bands, pins, points. */
@@ -76,8 +76,7 @@ export function createCharts({ onGo, onDrawn }) {
 
   function add(metric) {
     const box = make("div", { class: "canvas", role: "img" });
-    const symbol = metric.symbol ? make("i", { class: "symbol" }, metric.symbol) : null;
-    const caption = make("figcaption", {}, make("b", {}, metric.label), symbol,
+    const caption = make("figcaption", {}, ...named(make("b", {}, metric.label), metric.symbol), " ",
       make("span", { class: "sentence" }, metric.sentence ?? ""));
     const axisName = make("p", { class: "axis-name", "aria-hidden": "true" });
     const figure = make("figure", { class: "plot", "data-metric": metric.name }, caption, box, axisName);
