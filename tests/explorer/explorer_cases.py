@@ -8,7 +8,7 @@ import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from onegrad.explorer.opening import LOOPBACK, explorer_server
+from onegrad.explorer.opening import LOOPBACK, explorer_server, listening_on
 from onegrad.problem.problem import Problem
 
 TOKEN = "a-token-of-tests"
@@ -73,9 +73,7 @@ def _dumped(document):
 @contextmanager
 def explorer_client(problem=None):
     """Yield a client of a server that runs meanwhile."""
-    with socket.socket() as listening:
-        listening.bind((LOOPBACK, 0))
-        listening.listen()
+    with listening_on(0) as listening:
         server = explorer_server(problem or Problem(), listening, TOKEN)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()

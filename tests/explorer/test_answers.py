@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from explorer_cases import SMALL, explorer_client, state_of
 
+from onegrad.explorer.curves import MOST_TYPED_NEURONS, TYPES_TOGETHER
 from onegrad.explorer.presets import PRESETS
 from onegrad.problem.problem import Problem
 from onegrad.verbs.prediction import predict, predict_curve
@@ -65,7 +66,7 @@ def test_what_theory_without_draws_refuses_is_answered_by_types_and_said(post):
     changes = {"training.subtract": "mean"}
     curve = post("curve", state=state_of(changes, axis="readout.ridge"), points=3)
     assert curve["method"] == "types"
-    assert any("training.subtract" in note for note in curve["notes"])
+    assert any("does not know training.subtract" in note for note in curve["notes"])
     expected = predict(
         small(**changes, **{"readout.ridge": tuple(curve["x"])}),
         ["network", "hermite:3"],
@@ -83,10 +84,51 @@ def test_an_axis_that_leaves_theory_without_draws_is_answered_by_types(post):
     assert all(value > 0 for value in curve["curves"]["network"]["test_mse"])
 
 
-def test_classification_has_rates(post):
-    state = state_of({"teacher.kind": "labels"})
-    curves = post("curve", state=state, points=3)["curves"]["network"]
-    assert all(0 <= rate <= 1 for rate in curves["misclassification"])
+def test_by_types_an_axis_ends_where_a_point_would_take_minutes(post):
+    state = state_of({"training.subtract": "mean"}, axis="network.width", models=["network"])
+    answer = post("curve", state=state, points=5)
+    assert 2 <= len(answer["x"]) < 5
+    assert max(answer["x"]) <= MOST_TYPED_NEURONS
+    assert any("more than 2000 neurons" in note for note in answer["notes"])
+
+
+@pytest.mark.parametrize(
+    ("changes", "shown"),
+    [
+        ({}, ["test_mse", "train_mse"]),
+        ({"teacher.kind": "labels"}, ["misclassification", "test_mse"]),
+        ({"teacher.kind": "sign"}, ["misclassification", "test_mse"]),
+        (
+            {"teacher.kind": "labels", "readout.loss": "logistic"},
+            ["misclassification", "test_loss"],
+        ),
+    ],
+)
+def test_a_task_shows_its_own_metrics_first(post, changes, shown):
+    answer = post("curve", state=state_of(changes), points=2)
+    assert answer["shown"] == shown
+    for metric in shown:
+        values = answer["curves"]["network"][metric]
+        assert all(0 <= value <= (1 if metric == "misclassification" else 100) for value in values)
+
+
+def test_a_model_without_theory_leaves_the_others_their_curves(post, client):
+    models = ["network", "conditional"]
+    answer = post("curve", state=state_of(models=models), points=2)
+    assert all(answer["curves"]["network"]["test_mse"])
+    assert answer["curves"]["conditional"]["test_mse"] == [None, None]
+    assert any("has no theory of its own" in note for note in answer["notes"])
+    alone = client.post("/api/curve", json={"state": state_of(models=["conditional"]), "points": 2})
+    assert alone.status_code == 422
+
+
+def test_curves_by_types_have_fewer_points_and_say_why(post):
+    state = state_of({"readout.loss": "logistic", "teacher.kind": "labels"}, axis="readout.ridge")
+    answer = post("curve", state=state, points=60, draft=False)
+    assert answer["method"] == "types"
+    assert len(answer["x"]) == len(answer["flags"]) == TYPES_TOGETHER
+    note = "theory without draws does not know readout.loss='logistic': these curves are by types"
+    assert answer["notes"][0].startswith(note)
 
 
 def test_the_map_is_the_gap_at_every_point(post):
@@ -103,7 +145,9 @@ def test_the_map_is_the_gap_at_every_point(post):
     gap = predict(problem, grid["models"], method="closed").gap().mean[1, 0]
     # A draft has fewer types: it is a per cent or two less exact.
     assert values[row, column] == pytest.approx(gap, abs=0.04)
-    assert grid["here"] == {"alpha": 0.5, "beta": 0.74}
+    exact = predict(small(), grid["models"], method="closed").gap().mean[1, 0]
+    assert grid["here"] == {"alpha": 0.5, "beta": 0.74, "gap": pytest.approx(exact, abs=2e-5)}
+    assert grid["name"] == "the linear model"
 
 
 def test_the_degrees_are_those_of_predict(post):
@@ -134,7 +178,7 @@ def test_every_preset_here_has_a_curve_and_a_story(post):
     assert len(PRESETS) - len(here) <= 1  # images may be missing
     for preset in document["presets"]:
         assert 1 <= preset["story"].count(". ") + preset["story"].endswith(".") <= 3
-        if preset["state"].get("base"):
+        if preset["state"]["base"] != "start":
             continue
         state = {**preset["state"], "problem": {**preset["state"]["problem"], **SMALL}}
         curve = post("curve", state=state, points=2)

@@ -100,6 +100,23 @@ def test_a_missing_server_names_the_command_that_installs_it(monkeypatch):
     assert "pip install 'onegrad[explore]'" in str(refused.value)
 
 
+def test_small_answers_are_sent_at_once(monkeypatch):
+    # Else the body of an answer waits 40 ms until the browser acknowledges its head.
+    at_once = []
+    made = patience.PatientProtocol.connection_made
+
+    def noted(self, transport):
+        accepted = transport.get_extra_info("socket")
+        at_once.append(accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+        made(self, transport)
+
+    monkeypatch.setattr(patience.PatientProtocol, "connection_made", noted)
+    with explorer_client() as client:
+        assert client.get("/api/controls").status_code == 200
+    assert at_once
+    assert all(at_once)
+
+
 def test_slow_and_silent_clients_lose_their_connection(monkeypatch):
     monkeypatch.setattr(patience, "HEAD_SECONDS", 0.3)
     monkeypatch.setattr(guard, "BODY_SECONDS", 0.3)

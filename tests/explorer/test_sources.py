@@ -1,11 +1,14 @@
 """Where problems start: what was opened, real data that are here, presets that need them."""
 
 import numpy as np
+import pytest
 
+from onegrad.describe.exceptions import InvalidInput
+from onegrad.explorer.controls import control_at, controls_of
 from onegrad.explorer.curve_points import TYPES, batched_points, closed_refusal
 from onegrad.explorer.presets import PRESETS, known_presets
 from onegrad.explorer.sources import REAL, described_sources, first_bases, real_bases
-from onegrad.explorer.state import read_state
+from onegrad.explorer.state import changed, read_state
 from onegrad.problem.problem import Problem
 
 
@@ -30,11 +33,38 @@ def test_digits_are_here_and_theory_reads_them_by_types():
         assert source["drops"] == ["data", "teacher"]
 
 
+def test_sliders_on_real_data_end_where_the_data_do():
+    problem = real_bases()["digits"]
+    controls = {control.path: control for control in controls_of(problem)}
+    assert "dimension" not in controls  # the data have their own
+    for control in controls.values():
+        if control.low is None or not control.applies(problem):
+            continue
+        for value in (control.low, control.high):
+            changed(problem, {control.path: value})  # raises where the data do not allow it
+    samples = controls["readout.samples"]
+    assert samples.low < samples.value < samples.high
+    with pytest.raises(InvalidInput):
+        changed(problem, {"readout.samples": samples.high + 2})
+    assert control_at(problem, "readout.samples") == samples
+    assert {c.path: c for c in controls_of(Problem())}["dimension"].high == 10_000
+
+
 def test_a_preset_on_images_is_offered_only_where_they_are():
     here = {p["name"] for p in known_presets({"start": Problem()})}
     assert here == {p["name"] for p in PRESETS} - {"fashion-mnist"}
     with_images = known_presets({"start": Problem(), "fashion_mnist": Problem()})
     assert len(with_images) == len(PRESETS)
+
+
+def test_presets_start_from_a_problem_of_which_their_story_is_true():
+    def bases_of(presets):
+        return {p["state"]["base"] for p in presets if p["name"] != "fashion-mnist"}
+
+    larger = Problem(dimension=300, readout={"samples": 300}, training={"samples": 300})
+    assert bases_of(known_presets(first_bases(larger))) == {"start"}
+    for other in (real_bases()["digits"], Problem(teacher={"kind": "labels"})):
+        assert bases_of(known_presets(first_bases(other))) == {"default"}
 
 
 def test_presets_tell_of_every_figure_that_was_asked_for():

@@ -5,9 +5,11 @@ import pytest
 
 from onegrad.describe.exceptions import Failure
 from onegrad.explorer.curve_points import CLOSED
+from onegrad.explorer.state import changed
 from onegrad.explorer.step_view import DRAWN, step_view
 from onegrad.problem.problem import Problem
 from onegrad.training.instance import draw
+from onegrad.training.layers import initialise
 from onegrad.training.run import finished_run
 
 STRONG = Problem(
@@ -41,10 +43,52 @@ def test_the_law_of_the_step_predicts_the_spike_and_the_overlap():
     assert abs(spike - tops[:, 0].mean()) < error
     assert abs(spike / 2 - tops[:, 0].mean()) > error  # half of it would be noticed
     share = 4 * overlaps.std(ddof=1) / np.sqrt(trials) + 1 / np.sqrt(400)
-    assert abs(view["overlap"]["value"] - overlaps.mean()) < share
-    assert abs(view["overlap"]["value"] - overlaps.mean() + 0.5) > share
+    _, layer = overlaps_of(view)
+    assert abs(layer - overlaps.mean()) < share
+    assert abs(layer - overlaps.mean() + 0.5) > share
     edge = view["spectrum"]["bulk"][1]
     assert tops[:, 0].min() > edge
+
+
+def overlaps_of(view):
+    """Return the step's overlap with the teacher, and the first layer's."""
+    return [overlap["value"] for overlap in view["overlaps"]]
+
+
+def drawn_steps(problem, trials):
+    """Return the step's overlap with the teacher and its relative size, of drawn layers."""
+    seen = []
+    for trial in range(trials):
+        run = finished_run(draw(problem, seed=3, trial=trial))
+        before = initialise(run.instance).first
+        step = run.first - before
+        right = np.linalg.svd(step, full_matrices=False)[2][0]
+        direction = run.instance_at(1).teacher.directions[:, 0]
+        cosine = abs(right @ direction) / np.linalg.norm(direction)
+        seen.append((cosine, np.linalg.norm(step) / np.linalg.norm(before)))
+    return np.array(seen)
+
+
+def test_a_step_too_small_to_show_in_the_layer_still_points_at_the_teacher():
+    weak = STRONG.replace(dimension=300, scaling__strength=0.8, scaling__weighting=0.25)
+    view = step_view(weak, CLOSED)
+    aim, layer = overlaps_of(view)
+    assert layer == 0  # no direction stands out of F̂
+    change = next(n["value"] for n in view["numbers"] if n["label"] == "Change of the weights")
+    trials = 6
+    seen = drawn_steps(weak, trials)
+    spread = 4 * seen.std(axis=0, ddof=1) / np.sqrt(trials)
+    # Beside four standard errors, the terms of relative size 1/√n that the law leaves out.
+    for value, drawn, error in zip((aim, change), seen.mean(axis=0), spread, strict=True):
+        assert abs(value - drawn) < error + drawn / np.sqrt(300)
+        assert abs(value / 2 - drawn) > error + drawn / np.sqrt(300)  # half would be noticed
+    assert "points at the teacher" in view["overlaps"][0]["sentence"]
+    assert "still a random one" in view["overlaps"][1]["sentence"]
+
+
+def test_labels_by_component_have_no_direction_to_point_at():
+    labels = changed(Problem(), {"teacher.kind": "labels"})
+    assert step_view(labels, CLOSED)["overlaps"] == []
 
 
 def test_without_a_step_nothing_stands_out():
@@ -66,7 +110,7 @@ def test_a_drawn_step_shows_the_same():
     small = STRONG.replace(dimension=200, network__width=200, readout__samples=800)
     law, seen = step_view(small, CLOSED), step_view(small, DRAWN)
     assert len(law["spectrum"]["spikes"]) == len(seen["spectrum"]["spikes"]) == 1
-    assert seen["overlap"]["value"] == pytest.approx(law["overlap"]["value"], abs=0.2)
+    assert overlaps_of(seen) == pytest.approx(overlaps_of(law), abs=0.2)
     labels = {number["label"] for number in seen["numbers"]}
     assert {"Learning rate", "Data spread", "Directions that stand out"} <= labels
 

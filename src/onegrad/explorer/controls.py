@@ -13,6 +13,7 @@ from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.registry import registered_names
 from onegrad.describe.schema import choices, nested_models, plain_types
 from onegrad.describe.value import Value
+from onegrad.explorer.data_limits import within_data
 from onegrad.explorer.slider_range import slider_range
 from onegrad.explorer.values import FOLLOWING, companions_of, value_at
 from onegrad.problem.problem import Problem
@@ -49,6 +50,10 @@ class Control:
         """Whether it holds whole numbers."""
         return self.kind == "count"
 
+    def applies(self, problem: Problem) -> bool:
+        """Return whether it means anything in a problem: others may decide."""
+        return self.when is None or value_at(problem, self.when["path"]) in self.when["values"]
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, those that say nothing left out."""
         always = ("path", "label", "symbol", "sentence", "kind", "group", "main")
@@ -75,23 +80,21 @@ class _Look:
 
 def controls_of(problem: Problem, base: Problem | None = None) -> list[Control]:
     """Return every control of a problem; defaults are those of `base`."""
-    return list(_walk(_Look(problem, base or problem), type(problem), ""))
+    walked = _walk(_Look(problem, base or problem), type(problem), "")
+    limited = (within_data(problem, control) for control in walked)
+    return [control for control in limited if control is not None]
 
 
 def control_at(problem: Problem, path: str) -> Control | None:
     """Return the control of one field, None where there is none that applies."""
-    found = [c for c in _walk(_Look(problem, problem, path), type(problem), "") if c.path == path]
-    return next((control for control in found if _applies(control, problem)), None)
+    walked = _walk(_Look(problem, problem, path), type(problem), "")
+    named = [control for control in walked if control.path == path and control.applies(problem)]
+    return within_data(problem, named[0]) if named else None
 
 
 def number_controls(controls: list[Control], problem: Problem) -> list[Control]:
     """Return those of a problem's controls that a curve can go along."""
-    return [c for c in controls if c.kind in ("number", "count") and _applies(c, problem)]
-
-
-def _applies(control: Control, problem: Problem) -> bool:
-    when = control.when
-    return when is None or value_at(problem, when["path"]) in when["values"]
+    return [c for c in controls if c.kind in ("number", "count") and c.applies(problem)]
 
 
 def _walk(look: _Look, model: type[BaseModel], prefix: str) -> Iterator[Control]:

@@ -30,26 +30,48 @@ Curves = dict[str, dict[str, list[float | None]]]  # by model and metric
 
 @dataclass(frozen=True)
 class CurvePoints:
-    """Metrics of models at consecutive points of an axis; a flag per point where theory doubts."""
+    """Metrics of models at consecutive points of an axis, and what theory doubts at each."""
 
     curves: Curves
-    flags: list[str | None]
+    flags: list[tuple[str, ...]]
     method: str
+
+
+def models_with_theory(problem: Problem, names: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
+    """Return the models that theory knows, and why it does not know the others.
+
+    Raises InvalidInput where it knows none.
+    """
+    models = models_named(problem, list(names), theorem_degree=1)
+    reasons = {
+        name: f"models={name!r}: {model.no_theory}"
+        for name, model in zip(names, models, strict=True)
+        if model.no_theory is not None
+    }
+    known = tuple(name for name in names if name not in reasons)
+    if not known:
+        raise InvalidInput(next(iter(reasons.values())))
+    return known, list(reasons.values())
 
 
 def closed_refusal(problem: Problem, names: Sequence[str]) -> str | None:
     """Return why theory without draws does not answer for a problem; None where it does."""
     require_theory(problem, "types")
     models = models_named(problem, list(names), theorem_degree=1)
-    for model in models:
-        if model.no_theory is not None:
-            raise InvalidInput(f"models={model.name!r}: {model.no_theory}")
     try:
         require_closed(problem)
         require_closed_models(models)
     except InvalidInput as error:
         return str(error)
     return None
+
+
+def unknown_to_closed(refusal: str) -> str:
+    """Return a refusal of theory without draws in words for the page."""
+    field, _, rest = refusal.partition(": ")
+    if field.startswith("method="):  # more than one field together
+        return f"theory without draws does not know this setting ({rest.partition(';')[0]})"
+    return f"theory without draws does not know {field}"
 
 
 def points_along(
@@ -82,7 +104,7 @@ def _solved_together(
     except (InvalidInput, Failure):
         return None
     return [
-        CurvePoints(_named(metrics, models, names), [_flag(notes)], CLOSED)
+        CurvePoints(_named(metrics, models, names), [_said(notes)], CLOSED)
         for (_, models), (metrics, notes) in zip(asked, predicted, strict=True)
     ]
 
@@ -92,10 +114,10 @@ def _single(problem: Problem, names: Sequence[str], method: str, draft: bool) ->
     try:
         if method == CLOSED:
             curves, notes = _closed(problem, names, None, draft)
-            return CurvePoints(curves, [_flag(notes)], method)
+            return CurvePoints(curves, [_said(notes)], method)
         return by_types(problem, names, None)
     except (InvalidInput, Failure) as error:
-        return CurvePoints({}, [str(error)], method)
+        return CurvePoints({}, [(str(error),)], method)
 
 
 def batched_points(
@@ -109,7 +131,7 @@ def batched_points(
     if method == CLOSED:
         curves, notes = _closed(problem, names, samples, draft)
         count = len(problem.ridges) if samples is None else len(samples)
-        return CurvePoints(curves, [_flag(notes)] * count, method)
+        return CurvePoints(curves, [_said(notes)] * count, method)
     return by_types(problem, names, samples)
 
 
@@ -151,7 +173,7 @@ def by_types(
         given: _of_model(errors, place) for place, given in enumerate(names[: len(errors.models)])
     }
     count = len(next(iter(next(iter(curves.values())).values())))
-    return CurvePoints(curves, [_flag(notes)] * count, TYPES)
+    return CurvePoints(curves, [_said(notes)] * count, TYPES)
 
 
 def _of_model(errors: Errors, place: int) -> dict[str, list[float | None]]:
@@ -165,8 +187,9 @@ def _of_model(errors: Errors, place: int) -> dict[str, list[float | None]]:
     return out
 
 
-def _flag(notes: Sequence[str]) -> str | None:
-    return "; ".join(notes) or None
+def _said(notes: Sequence[str]) -> tuple[str, ...]:
+    """Return notes of theory without the name of its method, which the page says itself."""
+    return tuple(note.removeprefix("method='closed': ").removeprefix("theory: ") for note in notes)
 
 
 def _plain(values: Any) -> list[float | None]:

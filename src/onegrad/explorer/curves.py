@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from onegrad.describe.checks import shown
@@ -17,15 +17,20 @@ from onegrad.explorer.curve_points import (
     CurvePoints,
     batched_points,
     closed_refusal,
+    models_with_theory,
     points_along,
+    unknown_to_closed,
 )
+from onegrad.explorer.metrics import task_metrics
 from onegrad.explorer.state import ExplorerState
 from onegrad.problem.problem import Problem
 
 MOST_POINTS, LEAST_POINTS = 120, 2
 DRAFT_TYPES_POINTS, TYPES_POINTS = 5, 12  # by types a point takes a second or more
+TYPES_TOGETHER = 24  # samples and penalties share the draw, not the solution
+MOST_TYPED_NEURONS = 2000
 DRAFT, REFINED = 0, 20  # urgencies
-REFINED_TOGETHER = 6  # points of a refined curve in one call, which a newer draft may wait for
+REFINED_TOGETHER = 3  # points of a refined curve in one call, which a newer draft may wait for
 NETWORK = "network"
 
 
@@ -45,27 +50,44 @@ async def curve(crew: Crew, state: ExplorerState, *, points: int, draft: bool) -
             f"points={shown(points)}: must lie in [{LEAST_POINTS}, {MOST_POINTS}]; change it"
         )
     axis = axis_of(state, points)
+    known, without_theory = models_with_theory(state.problem, state.models)
+    shown_models, state = state.models, replace(state, models=known)
     refusal = _refusal(state, axis)
     method = CLOSED if refusal is None else TYPES
-    if method == TYPES and state.axis not in BATCHED:
-        axis = axis_of(state, min(points, DRAFT_TYPES_POINTS if draft else TYPES_POINTS))
+    if method == TYPES:
+        most = TYPES_TOGETHER if axis.path in BATCHED else TYPES_POINTS
+        axis = axis_of(state, min(points, DRAFT_TYPES_POINTS if draft else most))
     work = _work(state, axis, method=method, draft=draft, workers=crew.workers)
     urgency = DRAFT if draft else REFINED
     parts = await together(
         [crew.call(function, *given, urgency=urgency) for function, given in work.calls]
     )
-    notes = list(work.notes)
-    if refusal is not None:
-        notes.append(f"theory by types, of one draw: {refusal.partition(';')[0]}")
-    joined = _joined(parts, state.models)
+    notes = [*work.notes, *_method_notes(state.problem, refusal), *without_theory]
+    joined = _joined(parts, shown_models)
     return {
         "axis": axis.path,
         "x": work.values,
         **joined,
         "current": axis.current,
+        "shown": task_metrics({metric for own in joined["curves"].values() for metric in own}),
         "notes": notes,
         "method": method,
     }
+
+
+def _method_notes(problem: Problem, refusal: str | None) -> list[str]:
+    """Return what to know of curves that are not theory without draws."""
+    notes = []
+    if refusal is not None:
+        notes.append(
+            f"{unknown_to_closed(refusal)}: these curves are by types, of one drawn network"
+        )
+    if not problem.data.exact_moments:
+        notes.append(
+            "theory reads a mixture fitted to the data; how far the data are from it is not in the "
+            "bands, simulated points show it"
+        )
+    return notes
 
 
 def _refusal(state: ExplorerState, axis: CurveAxis) -> str | None:
@@ -89,7 +111,8 @@ async def together(calls: Sequence[Any]) -> list[Any]:
 def _work(state: ExplorerState, axis: CurveAxis, *, method: str, draft: bool, workers: int) -> Work:
     """Return the calls of a curve: samples and penalties share one reduction per chunk."""
     if axis.path not in BATCHED:
-        problems, values, notes = _problems(state, axis)
+        most = MOST_TYPED_NEURONS if method == TYPES else None
+        problems, values, notes = _problems(state, axis, most)
         size = -(-len(problems) // workers) if draft else REFINED_TOGETHER
         size = 1 if method == TYPES else size
         calls: list[Any] = [
@@ -97,7 +120,7 @@ def _work(state: ExplorerState, axis: CurveAxis, *, method: str, draft: bool, wo
         ]
         return Work(calls, values, notes)
     values = list(axis.values)
-    chunks = _cut(values, -(-len(values) // workers) if method == CLOSED else len(values))
+    chunks = _cut(values, -(-len(values) // workers))
     if axis.path == SAMPLES:
         problem, note = _with_fixed_sizes(state.problem)
         calls = [
@@ -123,16 +146,23 @@ def _with_fixed_sizes(problem: Problem) -> tuple[Problem, str]:
 
 
 def _problems(
-    state: ExplorerState, axis: CurveAxis
+    state: ExplorerState, axis: CurveAxis, most_neurons: int | None = None
 ) -> tuple[list[Problem], list[float], list[str]]:
     """Return the problem at every value that is allowed; raise InvalidInput where none is."""
     problems, values, refused = [], [], []
     for value in axis.values:
         try:
-            problems.append(problem_at(state, value))
-            values.append(value)
+            problem = problem_at(state, value)
+            if most_neurons is not None and problem.width > most_neurons:
+                raise InvalidInput(
+                    f"width={problem.width}: theory by types takes minutes for more than "
+                    f"{most_neurons} neurons; simulate there, or lower it"
+                )
         except InvalidInput as error:
             refused.append(error)
+        else:
+            problems.append(problem)
+            values.append(value)
     if not problems:
         raise refused[0]
     return problems, values, [str(error) for error in refused[:1]]
@@ -163,11 +193,7 @@ def _joined(parts: Sequence[CurvePoints], models: Sequence[str]) -> dict[str, An
             for model, own in curves.items()
             if model != NETWORK
         }
-    flags = [flag for part in parts for flag in part.flags]
-    if any(flags):
-        for own in curves.values():
-            own["flags"] = flags  # type: ignore[assignment]
-    return out
+    return {**out, "flags": [list(flags) for part in parts for flags in part.flags]}
 
 
 def relative_gap(network: dict[str, Any], model: dict[str, Any]) -> list[float | None]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from onegrad import __version__
 from onegrad.explorer.controls import controls_of, number_controls
+from onegrad.explorer.metrics import METRICS
 from onegrad.explorer.presets import known_presets
 from onegrad.explorer.sources import described_sources
 from onegrad.explorer.state import Bases, ExplorerState
@@ -46,51 +47,6 @@ def explorer_document(state: ExplorerState, bases: Bases) -> dict[str, Any]:
     }
 
 
-METRICS = [
-    {
-        "name": "test_mse",
-        "label": "Test error",
-        "symbol": "E(y − ŷ)²",
-        "sentence": "Mean square error on data that the network has not seen.",
-        "band": True,
-    },
-    {
-        "name": "train_mse",
-        "label": "Training error",
-        "symbol": "(1/m) Σ(y − ŷ)²",
-        "sentence": "Mean square error on the samples that the readout was trained on.",
-    },
-    {
-        "name": "misclassification",
-        "label": "Misclassification",
-        "symbol": "P(sign ŷ ≠ y)",
-        "sentence": "Share of labels with the wrong sign on data that the network has not seen.",
-    },
-    {
-        "name": "train_misclassification",
-        "label": "Training misclassification",
-        "symbol": "",
-        "sentence": "Share of labels with the wrong sign among the readout's own samples.",
-    },
-    {
-        "name": "test_loss",
-        "label": "Test loss",
-        "symbol": "E ℓ(y, ŷ)",
-        "sentence": "The readout's loss on data that the network has not seen.",
-    },
-    {
-        "name": "train_loss",
-        "label": "Training loss",
-        "symbol": "(1/m) Σ ℓ(y, ŷ)",
-        "sentence": "The readout's loss on its own samples.",
-    },
-    {
-        "name": "squared_weight_norm",
-        "label": "Squared weights",
-        "symbol": "‖ŵ‖²",
-        "sentence": "Squared length of the trained second layer.",
-    },
-]
 # What stands for a model's name; models without an entry show their name alone.
 SAID = {
     "network": ("Network", "The two-layer network after its step."),
@@ -100,6 +56,11 @@ SAID = {
     ),
     "linear": ("Linear", "The Hermite model of degree 1: a linear model with noise."),
     "untrained": ("Untrained", "The network without the step: random features."),
+    "conditional": (
+        "Conditional",
+        "Gaussian features with the network's means and covariances, given component and strong "
+        "directions.",
+    ),
 }
 DEGREES = list(range(1, 7))
 

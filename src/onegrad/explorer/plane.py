@@ -10,7 +10,14 @@ import numpy as np
 from onegrad.describe.checks import shown
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.explorer.crew import Crew
-from onegrad.explorer.curve_points import CLOSED, TYPES, closed_refusal, points_along
+from onegrad.explorer.curve_points import (
+    CLOSED,
+    TYPES,
+    CurvePoints,
+    closed_refusal,
+    points_along,
+    unknown_to_closed,
+)
 from onegrad.explorer.curves import relative_gap, together
 from onegrad.explorer.state import ExplorerState, changed
 from onegrad.explorer.values import value_at
@@ -19,7 +26,7 @@ from onegrad.problem.problem import Problem
 ALPHA, BETA = "scaling.weighting", "scaling.strength"
 LEAST_SIZE, MOST_SIZE = 3, 41
 MAP, DEGREES = 30, 10  # urgencies
-CHUNK = 9  # points of the map in one call
+CHUNK = 3  # points of the map in one call, which a newer draft may wait for
 LARGEST_STRENGTH = 0.98  # the theorem covers strengths below 1
 DEGREE_RANGE = range(7)
 TOLERANCE = 0.01
@@ -34,7 +41,7 @@ async def plane(crew: Crew, state: ExplorerState, size: Any) -> dict[str, Any]:
     model = _compared(state.models)
     refusal = closed_refusal(state.problem, ("network", model))
     if refusal is not None:
-        raise InvalidInput(refusal.replace("use method='types'", "choose another setting"))
+        raise InvalidInput(f"map: {unknown_to_closed(refusal)}; choose another setting")
     alpha = np.round(np.linspace(0, 1, size), 4).tolist()
     beta = np.round(np.linspace(0, LARGEST_STRENGTH, size), 4).tolist()
     problems = [changed(state.problem, {ALPHA: a, BETA: b}) for b in beta for a in alpha]
@@ -46,14 +53,21 @@ async def plane(crew: Crew, state: ExplorerState, size: Any) -> dict[str, Any]:
             for i in range(0, len(problems), CHUNK)
         ]
     )
-    gaps = [gap for part in parts for gap in _gaps(part.curves, model, len(part.flags))]
+    gaps = [gap for part in parts for gap in _gaps(part, model)]
+    at_problem = await crew.call(
+        points_along, [state.problem], ("network", model), CLOSED, False, urgency=MAP
+    )
     return {
         "alpha": alpha,
         "beta": beta,
         "values": [gaps[i : i + size] for i in range(0, len(gaps), size)],
-        "label": f"Test error of {model} over that of the network, minus 1",
+        "name": _name(model),
         "models": ["network", model],
-        "here": {"alpha": value_at(state.problem, ALPHA), "beta": value_at(state.problem, BETA)},
+        "here": {
+            "alpha": value_at(state.problem, ALPHA),
+            "beta": value_at(state.problem, BETA),
+            "gap": _gaps(at_problem, model)[0],
+        },
         "paths": {"alpha": ALPHA, "beta": BETA},
         "method": CLOSED,
     }
@@ -65,10 +79,16 @@ def _compared(models: tuple[str, ...]) -> str:
     return "linear" if "linear" in others or not others else others[0]
 
 
-def _gaps(curves: dict[str, Any], model: str, count: int) -> list[float | None]:
-    if "network" not in curves or model not in curves:
-        return [None] * count
-    return relative_gap(curves["network"], curves[model])
+def _name(model: str) -> str:
+    """Return what the page calls a model in a sentence."""
+    degree = model.partition(":")[2]
+    return f"the polynomial of degree {degree}" if degree else f"the {model} model"
+
+
+def _gaps(points: CurvePoints, model: str) -> list[float | None]:
+    if "network" not in points.curves or model not in points.curves:
+        return [None] * len(points.flags)
+    return relative_gap(points.curves["network"], points.curves[model])
 
 
 async def degrees(crew: Crew, state: ExplorerState) -> dict[str, Any]:
@@ -78,7 +98,8 @@ async def degrees(crew: Crew, state: ExplorerState) -> dict[str, Any]:
     method = CLOSED if refusal is None else TYPES
     points = await crew.call(points_along, [state.problem], names, method, False, urgency=DEGREES)
     if not points.curves:
-        raise InvalidInput(points.flags[0] or "degrees: have no theory here; change the setting")
+        said = points.flags[0] or ("degrees: have no theory here; change the setting",)
+        raise InvalidInput(said[0])
     network = points.curves["network"]
     gaps = [relative_gap(network, points.curves[name])[0] for name in names[1:]]
     enough = [
@@ -92,7 +113,7 @@ async def degrees(crew: Crew, state: ExplorerState) -> dict[str, Any]:
         "tolerance": TOLERANCE,
         "sentence": _sentence(state.problem, gaps, smallest),
         "method": method,
-        "notes": [flag for flag in points.flags if flag],
+        "notes": list(points.flags[0]),
     }
 
 

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from onegrad.explorer.state import Bases
+from onegrad.describe.paths import leaves
+from onegrad.explorer.copied import said_fields
+from onegrad.explorer.sources import DEFAULT
+from onegrad.explorer.state import START, Bases
+from onegrad.problem.problem import Problem
 
 RATIO, ALPHA, BETA = "network.width_ratio", "scaling.weighting", "scaling.strength"
 WEIGHT, ALIGNMENT = "data.components.0.weight", "data.alignment"
@@ -93,7 +97,6 @@ PRESETS: tuple[dict[str, Any], ...] = (
             "problem": {ALPHA: 0.25, BETA: 0.8, "teacher.direction": "spikes"},
             "axis": BETA,
             "models": ["network", "linear", "hermite:3"],
-            "view": {"map": True},
         },
     },
     {
@@ -105,7 +108,6 @@ PRESETS: tuple[dict[str, Any], ...] = (
             "problem": {BETA: 0.8, "teacher.direction": "spikes"},
             "axis": ALPHA,
             "models": ["network", "linear", "hermite:3"],
-            "view": {"map": True},
         },
     },
     {
@@ -135,6 +137,22 @@ PRESETS: tuple[dict[str, Any], ...] = (
 )
 
 
+SIZES = ("dimension", "readout.samples", "training.samples", "test_samples")
+
+
 def known_presets(bases: Bases) -> list[dict[str, Any]]:
-    """Return the presets whose data are here."""
-    return [p for p in PRESETS if p["state"].get("base", next(iter(bases))) in bases]
+    """Return the presets whose data are here, each with the problem that it starts from.
+
+    A story holds for the default problem, of any size: who opened another gets the default here.
+    """
+    stories = START if _differs_in_size_alone(bases[START]) else DEFAULT
+    offered = []
+    for preset in PRESETS:
+        base = preset["state"].get("base", stories)
+        if base in bases:
+            offered.append({**preset, "state": {**preset["state"], "base": base}})
+    return offered
+
+
+def _differs_in_size_alone(problem: Problem) -> bool:
+    return set(leaves(said_fields(problem))) <= set(SIZES)

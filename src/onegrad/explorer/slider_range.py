@@ -9,6 +9,7 @@ from pydantic.fields import FieldInfo
 from onegrad.describe.checks import LARGEST_COUNT
 from onegrad.describe.schema import bounds_of
 
+BELOW = 4.0  # room under a default that is smaller than its slider's usual end
 AROUND = 30.0  # a slider without bounds spans this factor around its default, both ways
 
 
@@ -17,7 +18,8 @@ def slider_range(
 ) -> tuple[float | None, float | None, str]:
     """Return the ends of a slider and its scale: as the field says, else by its bounds.
 
-    Without an upper bound a slider spans a factor around the default; a value outside widens it.
+    Without an upper bound a slider spans a factor around the default; a value outside widens it,
+    and a small default has room below.
     """
     if kind not in ("number", "count"):
         return None, None, "linear"
@@ -32,6 +34,8 @@ def slider_range(
     else:
         bottom = max(low, middle / AROUND) if scale == "log" else low
     bottom, top = extra.get("low", bottom), extra.get("high", top)
+    if scale == "log" and 0 < middle < bottom:
+        bottom = max(middle / BELOW, low or 0.0)
     if isinstance(value, float | int) and not isinstance(value, bool):
         bottom, top = min(bottom, value or bottom), max(top, value)
     if whole:

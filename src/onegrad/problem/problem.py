@@ -80,7 +80,7 @@ class Problem(Document):
     data: Annotated[Source, SOURCES] = Field(
         default=MixtureSource(),
         description="The data source.",
-        json_schema_extra=control(label="Data"),
+        json_schema_extra=control(label="Kind of data"),
     )
     teacher: Annotated[TeacherDescription, TEACHERS] = Field(
         default=SingleIndex(),

@@ -41,6 +41,12 @@ test("an address is readable", () => {
   assert.equal(text, "scaling.strength=0.9&show.axis=a.b&show.models=network,hermite:3&show.metrics=test_mse");
 });
 
+test("metrics that nobody chose are not in the address, and stay those of the task", () => {
+  const text = writeState({ ...start, metrics: null });
+  assert.doesNotMatch(text, /metrics/);
+  assert.equal(readState(`#${text}`, { ...start, metrics: null }).metrics, null);
+});
+
 test("texts that read as numbers keep being texts", () => {
   for (const value of ["3", "true", "null", "1e-4", "relu", "", 3, true, null, [1]]) {
     assert.deepEqual(readValue(writeValue(value)), value);

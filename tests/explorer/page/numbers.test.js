@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { delayed, latest } from "../../../src/onegrad/explorer/page/js/latest.js";
 import {
-  PLACES, linearTicks, logTicks, paddedRange, placeOf, show, showPercent, valueAt,
+  PLACES, linearTicks, logTicks, paddedRange, placeOf, show, showPercent, valueAt, yRange,
 } from "../../../src/onegrad/explorer/page/js/numbers.js";
 import { readLines } from "../../../src/onegrad/explorer/page/js/server.js";
 
@@ -87,4 +87,13 @@ test("lines of a stream are read whole, however they are cut", async () => {
   const lines = [];
   await readLines(body, (line) => lines.push(line));
   assert.deepEqual(lines, [{ x: 1, name: "β" }, { x: 2 }, { done: true }]);
+});
+
+test("the range of y holds points with their bars, and no bar leads below zero", () => {
+  const lines = [{ values: [1, 2, null] }];
+  const [, high] = yRange({ lines, points: [{ mean: 3, stderr: 1 }], logY: false });
+  assert.ok(high > 5);
+  assert.equal(yRange({ lines, points: [{ mean: 1, stderr: 4 }], logY: false })[0], 0);
+  const [low] = yRange({ lines, points: [{ mean: 1, stderr: 4 }], logY: true });
+  assert.ok(low > 0.5);
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { flagsOf, heldMetrics, linesOf, rowsAt, tableOf, toCsv } from "../../../src/onegrad/explorer/page/js/curves.js";
-import { bilinear, gapShare } from "../../../src/onegrad/explorer/page/js/map.js";
+import { bilinear, gapShare, told } from "../../../src/onegrad/explorer/page/js/map.js";
 import { drawSvg, escapeText, linePath } from "../../../src/onegrad/explorer/page/js/svg.js";
 
 const answer = {
@@ -36,15 +36,11 @@ test("readings are those at the present setting; holes are no zeros", () => {
 test("flags are told once, with the stretch where they apply", () => {
   const flagged = {
     x: [1, 2, 3],
-    curves: {
-      network: { flags: [null, "k=2.0: coarse", "k=3e-1: coarse"] },
-      linear: { flags: ["a", "a", "a"] },
-      hidden: { flags: ["b", null, null] },
-    },
+    flags: [["a"], ["a", "k=2.0: coarse"], ["k=3e-1: coarse", "a"]],
   };
-  assert.deepEqual(flagsOf(flagged, ["network", "linear"]), [
-    { model: "network", flag: "k=2.0: coarse", from: 2, to: 3, everywhere: false },
-    { model: "linear", flag: "a", from: 1, to: 3, everywhere: true },
+  assert.deepEqual(flagsOf(flagged), [
+    { flag: "a", from: 1, to: 3, everywhere: true },
+    { flag: "k=2.0: coarse", from: 2, to: 3, everywhere: false },
   ]);
 });
 
@@ -94,4 +90,9 @@ test("the map is linear between its nodes, and grey beside a hole", () => {
   assert.equal(bilinear([[0, null], [2, 3]], 0.5, 0.5), null);
   assert.equal(gapShare(0.0001), 0);
   assert.equal(gapShare(-5), 1);
+});
+
+test("a gap is told in words", () => {
+  assert.equal(told(0.69), "69 % above");
+  assert.equal(told(-0.02), "2.0 % below");
 });

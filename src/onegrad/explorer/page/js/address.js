@@ -49,7 +49,7 @@ export function writeState(state) {
   if (state.base) pairs.push([`${SHOW}source`, state.base]);
   pairs.push([`${SHOW}axis`, state.axis]);
   pairs.push([`${SHOW}models`, state.models.join(",")]);
-  pairs.push([`${SHOW}metrics`, state.metrics.join(",")]);
+  if (state.metrics) pairs.push([`${SHOW}metrics`, state.metrics.join(",")]);
   if (state.log) pairs.push([`${SHOW}log`, "true"]);
   if (state.automatic) pairs.push([`${SHOW}simulate`, "true"]);
   if (state.preset) pairs.push([`${SHOW}preset`, state.preset]);

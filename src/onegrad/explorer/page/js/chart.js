@@ -1,19 +1,25 @@
 // One chart of curves: uPlot behind the few things that the page needs.
 
 import uPlot from "../vendor/uplot.js";
+import { isDark } from "./colours.js";
 import { drawCurrent, drawFlagged, drawPoints } from "./marks.js";
-import { linearTicks, logTicks, paddedRange, show } from "./numbers.js";
+import { linearTicks, logTicks, show, yRange } from "./numbers.js";
 import { createTip } from "./tip.js";
 
 const FONT = "12px system-ui, sans-serif";
 const PIXELS_PER_TICK = { x: 52, y: 38 };
 
+let inks = { dark: null }; // as read last: reading makes the browser compute all styles anew
+
 /** Return the page's colours as CSS says them. */
 export function ink() {
+  const dark = isDark();
+  if (inks.dark === dark) return inks;
   const style = getComputedStyle(document.documentElement);
   const read = (name) => style.getPropertyValue(name).trim();
-  return { text: read("--muted"), strong: read("--ink"), grid: read("--grid"), card: read("--card"),
+  inks = { dark, text: read("--muted"), strong: read("--ink"), grid: read("--grid"), card: read("--card"),
     warm: read("--warm") };
+  return inks;
 }
 
 /**
@@ -118,19 +124,6 @@ export function createChart(host, { onGo, onDrawn }) {
       tip.remove();
     },
   };
-}
-
-/** Return the range of y that shows every line and point; bands may leave it. */
-export function yRange(view) {
-  let [low, high] = [Infinity, -Infinity];
-  const see = (value) => {
-    if (!Number.isFinite(value) || (view.logY && value <= 0)) return;
-    low = Math.min(low, value);
-    high = Math.max(high, value);
-  };
-  for (const line of view.lines) line.values.forEach(see);
-  for (const point of view.points) see(point.mean);
-  return paddedRange(low, high, view.logY);
 }
 
 function axis(side, log, colours) {

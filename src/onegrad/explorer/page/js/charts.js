@@ -4,14 +4,14 @@ import { createChart, ink } from "./chart.js";
 import { isDark, modelLabel, modelStyles } from "./colours.js";
 import { drawnGrid, flagsOf, linesOf } from "./curves.js";
 import { interpolate } from "./interpolate.js";
-import { byId, make } from "./page.js";
+import { byId, make, named } from "./page.js";
 import { show } from "./numbers.js";
 
 /** Return everything that one metric's chart draws: lines with bands, pins, points. */
-export function chartValues({ answer, draft, state, metric, description, points, pins }) {
+export function chartValues({ answer, state, metric, description, points, pins }) {
   const axis = axisOf(description, answer.axis);
   const log = axis.scale === "log";
-  const grid = drawnGrid(answer, { draft, log });
+  const grid = drawnGrid(answer, { log });
   const styles = modelStyles(state.models, description.models, isDark());
   const colours = ink();
   const lines = linesOf(answer, metric.name, grid, { log, band: metric.band })
@@ -31,7 +31,7 @@ export function chartValues({ answer, draft, state, metric, description, points,
         aside: state.models.indexOf(point.model) - (state.models.length - 1) / 2,
       })),
     current: answer.current,
-    flagged: flagsOf(answer, state.models).filter((flag) => !flag.everywhere),
+    flagged: flagsOf(answer).filter((flag) => !flag.everywhere),
     logX: log,
     logY: state.log,
     title: metric.label,
@@ -76,8 +76,7 @@ export function createCharts({ onGo, onDrawn }) {
 
   function add(metric) {
     const box = make("div", { class: "canvas", role: "img" });
-    const symbol = metric.symbol ? make("i", { class: "symbol" }, metric.symbol) : null;
-    const caption = make("figcaption", {}, make("b", {}, metric.label), symbol,
+    const caption = make("figcaption", {}, ...named(make("b", {}, metric.label), metric.symbol), " ",
       make("span", { class: "sentence" }, metric.sentence ?? ""));
     const axisName = make("p", { class: "axis-name", "aria-hidden": "true" });
     const figure = make("figure", { class: "plot", "data-metric": metric.name }, caption, box, axisName);

@@ -1,6 +1,6 @@
 // Controls made from the server's description of the problem: no field is named here.
 
-import { byId, make } from "./page.js";
+import { byId, make, named } from "./page.js";
 import { PLACES, placeOf, show, valueAt } from "./numbers.js";
 import { applies, fieldValue, same } from "./state.js";
 
@@ -103,8 +103,7 @@ function createRow(control, set) {
   }, "↺");
   const kind = KINDS[control.kind] ?? KINDS.text;
   const { entry, wide, update } = kind(control, id, set);
-  const label = make("label", { for: id }, control.label,
-    control.symbol ? make("i", { class: "symbol" }, control.symbol) : null);
+  const label = make("label", { for: id }, ...named(control.label, control.symbol));
   const row = make("div", { class: `control ${control.kind}`, "data-path": control.path },
     make("div", { class: "head" }, label, make("span", { class: "entry" }, reset, entry)),
     wide,
@@ -142,7 +141,7 @@ function numberRow(control, id, set) {
     update(value, now) {
       const known = typeof value === "number";
       if (document.activeElement !== typed) typed.value = known ? plain(value) : (value ?? "");
-      typed.placeholder = now.follows ? "follows" : "";
+      typed.placeholder = now.follows ? "follows" : "not set";
       const text = known ? plain(value) : (now.follows ?? "follows from the rest");
       slider.setAttribute("aria-valuetext", text);
       slider.classList.toggle("unset", !known);

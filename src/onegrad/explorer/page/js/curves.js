@@ -4,9 +4,11 @@ import { evenGrid, interpolate } from "./interpolate.js";
 
 export const DENSE = 161; // points of an interpolated line
 
-/** Return the grid on which an answer is drawn: dense for a draft, else its own points. */
-export function drawnGrid(answer, { draft, log }) {
-  if (!draft) return answer.x;
+const FEW = 40; // points below which a line between them would show its corners
+
+/** Return the grid on which an answer is drawn: its own points, a dense one where they are few. */
+export function drawnGrid(answer, { log }) {
+  if (answer.x.length >= FEW || answer.x.length < 2) return answer.x;
   return evenGrid(answer.x[0], answer.x.at(-1), DENSE, { log });
 }
 
@@ -70,19 +72,18 @@ function gapNear(answer, model, x, { log }) {
 }
 
 /**
- * Return the flags of an answer: {model, flag, from, to, everywhere}. Flags of one model that differ
- * only in their numbers are one, with the first's words and the stretch of x between them.
+ * Return the flags of an answer: {flag, from, to, everywhere}. Flags that differ only in their numbers
+ * are one, with the first's words and the stretch of x between them.
  */
-export function flagsOf(answer, models) {
+export function flagsOf(answer) {
   const found = new Map();
-  for (const model of models) {
-    (answer.curves[model]?.flags ?? []).forEach((flag, i) => {
-      if (!flag) return;
-      const key = `${model} ${flag.replace(/[-+]?[\d.]+(e[-+]?\d+)?/gi, "#")}`;
-      const known = found.get(key) ?? { model, flag, from: answer.x[i] };
+  (answer.flags ?? []).forEach((flags, i) => {
+    for (const flag of flags) {
+      const key = flag.replace(/[-+]?[\d.]+(e[-+]?\d+)?/gi, "#");
+      const known = found.get(key) ?? { flag, from: answer.x[i] };
       found.set(key, { ...known, to: answer.x[i] });
-    });
-  }
+    }
+  });
   return [...found.values()].map((entry) => ({
     ...entry, everywhere: entry.from === answer.x[0] && entry.to === answer.x.at(-1),
   }));

@@ -16,8 +16,8 @@ export function barShare(gap) {
 /** Return a gap in as few characters as stand over a bar. */
 export function shortPercent(gap) {
   const size = 100 * Math.abs(gap);
-  const text = size < 0.1 ? "<0.1" : size < 10 ? size.toFixed(1) : size.toFixed(0);
-  return `${gap < 0 && size >= 0.1 ? "−" : ""}${text} %`;
+  if (size < 0.1) return "<0.1";
+  return `${gap < 0 ? "−" : ""}${size.toFixed(size < 10 ? 1 : 0)} %`;
 }
 
 /** Show the bars and the sentence of an answer. */

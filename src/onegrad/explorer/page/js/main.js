@@ -61,12 +61,12 @@ function change(next, { push = false } = {}) {
     if (control.path in state.problem && !(control.path in next.problem)) control.value = control.default;
   }
   state = next;
+  if (asked) ask(); // the server computes while the page shows the state
   showState();
   simulation.changed(state);
   if (push) history.pushState(null, "", `#${writeState(state)}`);
   address(ADDRESS_PAUSE, () => history.replaceState(null, "", `#${writeState(state)}`));
-  if (asked) ask();
-  else paint();
+  if (!asked) paint();
 }
 
 function ask() {
@@ -119,15 +119,16 @@ function paint() {
   const { answer, draft } = shown;
   const held = heldMetrics(answer);
   const known = description.metrics.filter((metric) => held.has(metric.name));
-  let metrics = known.filter((metric) => state.metrics.includes(metric.name));
+  const wanted = state.metrics ?? answer.shown;
+  let metrics = known.filter((metric) => wanted.includes(metric.name));
   if (!metrics.length) metrics = known.slice(0, 1);
   showMetrics({ ...state, metrics: metrics.map((metric) => metric.name) }, known, (name) =>
     change(withShown(state, { metrics: toggled(metrics.map((m) => m.name), name, known) })));
-  const inputs = { answer, draft, state, description, points: simulation.points(), pins: pins.answers(state) };
+  const inputs = { answer, state, description, points: simulation.points(), pins: pins.answers(state) };
   charts.update(inputs, metrics);
   const styles = modelStyles(state.models, description.models, isDark());
   const axis = axisOf(description, answer.axis);
-  showReadings({ answer, draft, state, metrics, description, axis, styles });
+  showReadings({ answer, draft, metrics, description, axis, styles });
   if (!metrics.length) drawn(); // nothing to draw is an answer too
 }
 

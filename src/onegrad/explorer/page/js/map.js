@@ -103,11 +103,14 @@ export function createMap({ onGo }) {
   }
 
   function label() {
-    const gap = place ? gapAt(place) : null;
+    const exact = place !== null && same(place, answer.here) ? answer.here.gap : null;
+    const gap = exact ?? (place ? gapAt(place) : null);
     const here = place ? `here α = ${show(place.alpha)}, β = ${show(place.beta)}, gap ${showPercent(gap)}` : "";
-    canvas.setAttribute("aria-label", `${answer.label ?? "Gap"} over α and β; ${here}. Arrow keys move the point.`);
+    const title = `Where ${answer.name} fails`;
+    byId("map-title").textContent = title;
+    canvas.setAttribute("aria-label", `${title}: gap to the network over α and β; ${here}. Arrow keys move the point.`);
     byId("map-says").textContent = place
-      ? `Here the gap is about ${showPercent(gap)}. Click, or use the arrow keys, to go elsewhere.`
+      ? `Here its test error is ${exact === null ? "about " : ""}${told(gap)} the network's. Click, or use the arrow keys, to go elsewhere.`
       : "Click to go there.";
   }
 
@@ -116,9 +119,8 @@ export function createMap({ onGo }) {
     /** Take the answer of the server. */
     update(next) {
       answer = next;
-      place = next.here && Number.isFinite(next.here.alpha) && Number.isFinite(next.here.beta)
-        ? next.here : null;
-      byId("map-title").textContent = next.label ?? "Gap to the network";
+      const { alpha, beta } = next.here;
+      place = Number.isFinite(alpha) && Number.isFinite(beta) ? { alpha, beta } : null;
       byId("map-card").classList.remove("stale", "failed");
       paint();
       label();
@@ -143,6 +145,16 @@ export function createMap({ onGo }) {
     },
     paths: () => Object.values(answer?.paths ?? {}),
   };
+}
+
+function same(place, here) {
+  return place.alpha === here.alpha && place.beta === here.beta;
+}
+
+/** Return a gap in words: "69 % above", "2.0 % below". */
+export function told(gap) {
+  if (!Number.isFinite(gap)) return "not known beside";
+  return `${showPercent(gap).replace(/^[+−]/, "")} ${gap < 0 ? "below" : "above"}`;
 }
 
 function drawLegend(host) {

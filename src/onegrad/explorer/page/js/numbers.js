@@ -102,3 +102,19 @@ export function paddedRange(low, high, log) {
   const floor = low - room;
   return [low >= 0 && (floor < 0 || low < 0.35 * high) ? 0 : floor, high + room];
 }
+
+/** Return the range of y that shows every line, and every point with its bar; bands may leave it. */
+export function yRange({ lines, points, logY }) {
+  let [low, high] = [Infinity, -Infinity];
+  const see = (value) => {
+    if (!Number.isFinite(value) || (logY && value <= 0)) return;
+    low = Math.min(low, value);
+    high = Math.max(high, value);
+  };
+  for (const line of lines) line.values.forEach(see);
+  for (const { mean, stderr } of points) {
+    const bar = 2 * (stderr ?? 0);
+    [mean, mean + bar, Math.max(mean - bar, 0)].forEach(see); // errors are never negative
+  }
+  return paddedRange(low, high, logY);
+}

@@ -44,6 +44,11 @@ export function lineSample({ colour, dash }, faded = false) {
   );
 }
 
+/** Return a name and its symbol as parts of a label, apart for eyes and for screen readers. */
+export function named(label, symbol) {
+  return symbol ? [label, " ", make("i", { class: "symbol" }, symbol)] : [label];
+}
+
 let saying = 0;
 
 /** Tell screen readers a result, once the hands are still. */

@@ -8,7 +8,7 @@ import { show, showPercent } from "./numbers.js";
 const NOTABLE = 0.05; // a gap to the network from which it is called one
 
 /** Show the table at the present setting, notes, method and time. */
-export function showReadings({ answer, draft, state, metrics, description, axis, styles }) {
+export function showReadings({ answer, draft, metrics, description, axis, styles }) {
   const log = axis.scale === "log";
   const rows = rowsAt(answer, metrics.map((metric) => metric.name), answer.current, { log })
     .filter((row) => styles[row.model]);
@@ -19,7 +19,7 @@ export function showReadings({ answer, draft, state, metrics, description, axis,
     : `At the marked point, ${place}`;
   byId("readings").replaceChildren(table(rows, metrics, description, styles));
   byId("method").textContent = method(answer, draft);
-  showNotes(answer, state, axis);
+  showNotes(answer, axis);
   if (!draft && !outside) announce(sentence(rows, metrics, description, place));
 }
 
@@ -61,11 +61,12 @@ function method(answer, draft) {
 }
 
 /** Show the notes of an answer, and its flags with where on the axis they apply, once each. */
-function showNotes(answer, state, axis) {
+function showNotes(answer, axis) {
   const lines = [...new Set(answer.notes ?? [])];
-  for (const { model, flag, from, to, everywhere } of flagsOf(answer, state.models)) {
-    const where = everywhere ? "" : ` (${axis.symbol || axis.label} from ${show(from)} to ${show(to)})`;
-    lines.push(`${model}: ${flag}${where}`);
+  for (const { flag, from, to, everywhere } of flagsOf(answer)) {
+    const stretch = from === to ? `= ${show(from)}` : `from ${show(from)} to ${show(to)}`;
+    const where = everywhere ? "" : ` (${axis.symbol || axis.label} ${stretch})`;
+    lines.push(`${flag}${where}`);
   }
   const list = byId("notes");
   list.replaceChildren(...lines.map((line) => make("li", {}, line)));

@@ -7,13 +7,12 @@ export function startingState(description) {
   const start = description.state ?? {};
   const axis = start.axis ?? description.axes[0].path;
   const models = start.models ?? description.models.slice(0, 2).map((model) => model.name);
-  const metrics = start.metrics ?? description.metrics.slice(0, 2).map((metric) => metric.name);
   return freeze({
     base: start.base ?? null,
     problem: start.problem ?? {},
     axis,
     models,
-    metrics,
+    metrics: start.metrics ?? null, // until one chooses, those of the task
     log: start.log ?? false,
     automatic: false,
     preset: null,
@@ -30,8 +29,8 @@ export function presetState(preset, start, current) {
     problem: said.problem ?? {},
     axis: said.axis ?? start.axis,
     models: said.models ?? start.models,
-    metrics: said.metrics ?? (said.metric ? [said.metric] : start.metrics),
-    log: said.log ?? said.logy ?? false,
+    metrics: said.metrics ?? start.metrics,
+    log: said.log ?? false,
     automatic: current.automatic,
     pins: current.pins,
     preset: preset.name,

@@ -1,6 +1,6 @@
 // What the step did: spike and bulk of the first layer, overlap with the teacher.
 
-import { byId, draw, make } from "./page.js";
+import { byId, draw, make, named } from "./page.js";
 import { linearTicks, show } from "./numbers.js";
 
 const [WIDTH, HEIGHT, BASE] = [320, 120, 96];
@@ -8,12 +8,11 @@ const [WIDTH, HEIGHT, BASE] = [320, 120, 96];
 /** Show the picture and the numbers of an answer. */
 export function showStep(answer) {
   byId("step-picture").replaceChildren(...(answer.spectrum ? [spectrum(answer.spectrum)] : []));
-  const overlap = answer.overlap ? [meter(answer.overlap)] : [];
   byId("step-numbers").replaceChildren(
-    ...overlap,
+    ...(answer.overlaps ?? []).map(meter),
     ...(answer.numbers ?? []).map((number) =>
       make("div", { class: "number-row" },
-        make("dt", {}, number.label, number.symbol ? make("i", { class: "symbol" }, number.symbol) : null),
+        make("dt", {}, ...named(number.label, number.symbol)),
         make("dd", {}, show(number.value)),
         number.sentence ? make("dd", { class: "sentence" }, number.sentence) : null)),
   );
@@ -58,7 +57,7 @@ function spikeMark(spike, at) {
 function meter({ value, label, sentence, symbol }) {
   const bar = make("meter", { min: 0, max: 1, value: value ?? 0, "aria-label": label });
   return make("div", { class: "number-row" },
-    make("dt", {}, label, symbol ? make("i", { class: "symbol" }, symbol) : null),
+    make("dt", {}, ...named(label, symbol)),
     make("dd", {}, bar, ` ${show(value)}`),
     sentence ? make("dd", { class: "sentence" }, sentence) : null);
 }

@@ -1,6 +1,6 @@
 // A chart as an SVG document, written from the data that the page draws.
 
-import { linearTicks, logTicks, paddedRange, show } from "./numbers.js";
+import { linearTicks, logTicks, show, yRange } from "./numbers.js";
 
 const MARGIN = { left: 74, right: 20, top: 44, bottom: 58 };
 const LEGEND_LINE = 20;
@@ -55,11 +55,7 @@ export function drawSvg(chart, { width = 720, height = 460 } = {}) {
 }
 
 function makeScales(chart, frame) {
-  const seen = [
-    ...chart.lines.flatMap((line) => line.values),
-    ...chart.points.map((point) => point.mean),
-  ].filter((value) => Number.isFinite(value) && (!chart.logY || value > 0));
-  const [low, high] = paddedRange(Math.min(...seen), Math.max(...seen), chart.logY);
+  const [low, high] = yRange(chart);
   const [first, last] = [chart.x[0], chart.x.at(-1)];
   const map = (log, a, b, from, to) => {
     const f = log ? Math.log : (v) => v;
