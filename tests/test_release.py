@@ -112,3 +112,9 @@ def pinned_extras(extras):
             inner = re.fullmatch(r"onegrad\[(.*)\]", entry)
             waiting += inner[1].split(",") if inner else []
     return wanted
+
+
+def test_the_page_on_installation_names_every_extra():
+    page = (ROOT / "docs" / "install.md").read_text("utf-8")
+    for extra in PYPROJECT["project"]["optional-dependencies"]:
+        assert f"`onegrad[{extra}]`" in page

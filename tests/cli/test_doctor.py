@@ -45,7 +45,12 @@ def test_the_table_has_a_line_for_everything_in_the_json():
     shown = told()
     for word in ("onegrad", "Python", "numpy", "processors", "memory", "BLAS", "threads"):
         assert word in shown
-    for name in (*(f"extra {extra}" for extra in EXTRAS), "data fashion-mnist", "data digits"):
+    for name in (
+        *(f"extra {extra}" for extra in EXTRAS),
+        "data fashion-mnist",
+        "data digits",
+        "data wine",
+    ):
         assert name in shown
 
 

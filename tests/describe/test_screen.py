@@ -1,6 +1,7 @@
 """What is printed fits on a screen; what a notebook shows is escaped."""
 
 import inspect
+import re
 from html.parser import HTMLParser
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 import onegrad as og
 from conftest import small
+from onegrad.data.rows.fashion_mnist import LabelledImages
 from onegrad.describe.screen import COLUMNS, LINES, ScreenTable
 from onegrad.describe.value_text import complete_repr, complete_str
 
@@ -143,3 +145,34 @@ def test_completion_shows_our_words():
     assert {"dimension", "data", "replace", "save", "load", "digest", "width"} <= set(dir(TINY))
     assert not {"json", "schema", "construct", "copy", "dict", "validate"} & set(dir(TINY))
     assert "Annotated" not in str(inspect.signature(og.Problem))
+
+
+def test_a_mean_stands_beside_its_standard_error():
+    errors = og.simulate(TINY.replace(readout__ridge=[0.1, 1.0]), "network", trials=2)
+    estimate = errors.estimate()
+    lines = repr(estimate).splitlines()
+    assert lines[0] == "Estimate: mean ± standard error, shape (1, 2)"
+    assert f"{estimate.mean[0, 1]:.5f} ± {estimate.stderr[0, 1]:.5f}" in lines[2]
+    alone = type(estimate)(estimate.mean[0, 0], estimate.stderr[0, 0])
+    assert f"{estimate.mean[0, 0]:.5f}" in repr(alone)
+
+
+def test_theory_counts_draws_and_tells_its_error_beside_the_test_error():
+    predicted = repr(og.predict(TINY, draws=2)).splitlines()
+    assert predicted[0].startswith("Errors: predicted, 2 draws × 2 models")
+    assert re.split(r"\s{2,}", predicted[1])[:3] == ["model", "test MSE", "theory error"]
+    without = repr(og.predict(TINY, method="closed")).splitlines()[0]
+    assert without == "Errors: predicted, 2 models × 1 ridge"
+
+
+def test_what_may_be_given_by_place_stands_first_in_the_signature():
+    parameters = list(inspect.signature(og.EmpiricalData).parameters.values())
+    assert [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD] == ["inputs", "labels"]
+    assert parameters[0].name == "inputs"
+    assert all(p.kind is p.KEYWORD_ONLY for p in inspect.signature(og.Network).parameters.values())
+
+
+def test_images_are_shown_by_their_shapes():
+    images = LabelledImages(np.zeros((70, 784), np.uint8), np.zeros(70, np.uint8))
+    assert "array(70 × 784)" in repr(images)
+    assert "array(70 × 784)" in images._repr_html_()

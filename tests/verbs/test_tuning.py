@@ -33,6 +33,19 @@ def test_tuned_widths_stay_within_the_budget():
     assert found.problem.width <= 64
 
 
+def test_no_point_of_the_refined_grid_is_predicted_twice():
+    found = tune(small(readout__samples=100), "learning_rate", method="single", draws=1)
+    rates = np.sort(found.to_frame().learning_rate)
+    assert len(rates) > 7  # the first grid, and some around its best
+    assert np.min(rates[1:] / rates[:-1]) > 1.01
+
+
+def test_widths_can_be_tuned_without_a_step():
+    still = small(scaling={"learning_rate": 0.0, "spread": 1.0}, readout__samples=60)
+    found = tune(still, "width", method="single", draws=2)
+    assert found.contrast is not None
+
+
 def test_a_best_value_at_the_edge_is_said():
     with pytest.warns(UserWarning, match="edge of the searched range"):
         tune(small(network__activation="hermite:2", teacher__noise=1e4), "ridge", draws=1)

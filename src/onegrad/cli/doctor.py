@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
+INSTALL_DATA = "not here; pip install 'onegrad\\[data]'"  # escaped for rich
+NOT_HERE = {"fashion-mnist": "not here; onegrad fetch"}
+
+
 @click.command()
 @json_option
 def doctor(as_json: bool) -> None:
@@ -30,6 +34,7 @@ def doctor(as_json: bool) -> None:
 def _data_found() -> dict[str, str | None]:
     """Return where each named data set lies; None for what is not on this machine."""
     from onegrad.data.rows.fashion_mnist import fashion_mnist_folder
+    from onegrad.data.rows.reading import PACKAGED_SETS
     from onegrad.describe.extras import missing
 
     try:
@@ -40,7 +45,7 @@ def _data_found() -> dict[str, str | None]:
     return {
         "fashion-mnist": fashion,
         "fashion-mnist-sample": "with onegrad",
-        "digits": None if missing("data") else "with scikit-learn",
+        **dict.fromkeys(PACKAGED_SETS, None if missing("data") else "with scikit-learn"),
     }
 
 
@@ -65,7 +70,7 @@ def _table(found: dict[str, Any]) -> Table:
     for extra, state in found["extras"].items():
         table.add_row(f"extra {extra}", _extra(extra, state["missing"]))
     for name, place in found["data"].items():
-        table.add_row(f"data {name}", place or _remedy(name))
+        table.add_row(f"data {name}", place or NOT_HERE.get(name, INSTALL_DATA))
     return table
 
 
@@ -82,9 +87,3 @@ def _extra(extra: str, absent: list[str]) -> str:
         return "here"
     # Escaped for rich, which takes brackets for its markup.
     return f"{' and '.join(absent)} missing; pip install 'onegrad\\[{extra}]'"
-
-
-def _remedy(name: str) -> str:
-    if name == "digits":
-        return "not here; pip install 'onegrad\\[data]'"
-    return "not here; onegrad fetch"

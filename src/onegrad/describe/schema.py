@@ -131,7 +131,15 @@ def plain_type(annotation: Any) -> Any:
 
 
 def readable_signature(model: type[BaseModel]) -> inspect.Signature:
-    """Return the constructor's signature in plain types, nested defaults by their class's name."""
+    """Return the constructor's signature in plain types, nested defaults by their class's name.
+
+    Fields that the constructor also takes by position stand first.
+    """
+    by_place = [
+        name
+        for name, parameter in inspect.signature(model.__init__).parameters.items()
+        if parameter.kind is inspect.Parameter.POSITIONAL_ONLY and name in model.model_fields
+    ]
     parameters = []
     for name, field in model.model_fields.items():
         default = field.get_default(call_default_factory=True)
@@ -142,12 +150,14 @@ def readable_signature(model: type[BaseModel]) -> inspect.Signature:
         parameters.append(
             inspect.Parameter(
                 name,
-                inspect.Parameter.KEYWORD_ONLY,
+                inspect.Parameter.POSITIONAL_OR_KEYWORD
+                if name in by_place
+                else inspect.Parameter.KEYWORD_ONLY,
                 default=inspect.Parameter.empty if field.is_required() else default,
                 annotation=plain_type(field.annotation),
             )
         )
-    return inspect.Signature(parameters)
+    return inspect.Signature(sorted(parameters, key=lambda p: p.kind))
 
 
 class Shown(str):

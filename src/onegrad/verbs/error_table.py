@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from onegrad.describe.arrays import Floats
 from onegrad.describe.said_numbers import percent, with_error
 from onegrad.describe.screen import ScreenTable
 
@@ -21,7 +22,7 @@ TITLES = {
     "train_loss": "train loss",
 }
 
-COUNTED = ("trial", "model", "step", "ridge")  # which have a plural in s
+COUNTED = ("trial", "draw", "model", "step", "ridge")  # which have a plural in s
 
 
 def errors_table(errors: Errors) -> ScreenTable:
@@ -33,7 +34,9 @@ def errors_table(errors: Errors) -> ScreenTable:
     }
     metrics = [name for name in TITLES if name in errors.metrics]
     titles = ["model", *axes, *(TITLES[name] for name in metrics)]
-    titles += ["theory error"] if "theory_error" in errors.metrics else []
+    after_first = len(axes) + 2  # where the error of theory stands: beside the test error
+    if "theory_error" in errors.metrics:
+        titles.insert(after_first, "theory error")
     gap = errors.gap() if len(errors.models) > 1 and "test_mse" in errors.metrics else None
     titles += [] if gap is None else ["gap to network"]
     estimates = [errors.estimate(name) for name in metrics]
@@ -46,18 +49,35 @@ def errors_table(errors: Errors) -> ScreenTable:
         cells += [with_error(float(e.mean[index]), float(e.stderr[index])) for e in estimates]
         if "theory_error" in errors.metrics:
             worst = np.max(errors.metrics["theory_error"][(slice(None), *index)])
-            cells.append(f"{100 * float(worst):.1f} %")
+            cells.insert(after_first, f"{100 * float(worst):.1f} %")
         if gap is not None:
             same = model.name == "network"
             cells.append("" if same else percent(float(gap.mean[index]), float(gap.stderr[index])))
         rows.append(tuple(cells))
     constant = errors.best_constant
     if constant:
-        values = [f"{constant[name]:.5g}" if name in constant else "" for name in metrics]
-        cells = ["best constant", *[""] * len(axes), *values]
-        rows.append((*cells, *[""] * (len(titles) - len(cells))))
+        said = {TITLES[name]: f"{value:.5g}" for name, value in constant.items() if name in TITLES}
+        rows.append(("best constant", *(said.get(title, "") for title in titles[1:])))
     title = f"Errors: {'predicted' if errors.predicted else 'simulated'}, {_extent(errors)}"
     return ScreenTable(tuple(titles), tuple(rows), title=title, caption=_caption(errors))
+
+
+def estimate_table(mean: Floats, stderr: Floats) -> ScreenTable:
+    """Return means with their standard errors: a column per place of the last axis."""
+    size = mean.shape[-1] if mean.ndim else 1
+    means, stderrs = np.reshape(mean, (-1, size)), np.reshape(stderr, (-1, size))
+    rows = [
+        (
+            str(list(place))[1:-1],
+            *(with_error(float(m), float(e)) for m, e in zip(means[i], stderrs[i], strict=True)),
+        )
+        for i, place in enumerate(np.ndindex(mean.shape[:-1]))
+    ]
+    return ScreenTable(
+        ("place", *(f"…, {i}" if mean.ndim > 1 else f"{i}" for i in range(size))),
+        tuple(rows),
+        title=f"Estimate: mean ± standard error, shape {mean.shape}",
+    )
 
 
 def _coordinate(value: Any) -> str:
@@ -65,10 +85,14 @@ def _coordinate(value: Any) -> str:
 
 
 def _extent(errors: Errors) -> str:
-    """Return the sizes of the axes."""
+    """Return the sizes of the axes; a trial of theory is a draw, and without draws none."""
+    sizes = {name: len(values) for name, values in errors.axes.items()}
+    trials = sizes.pop("trial")
+    if errors.method != "closed":
+        sizes = {"draw" if errors.predicted else "trial": trials, **sizes}
     return " × ".join(
-        f"{len(values)} {name}{'s' if len(values) > 1 and name in COUNTED else ''}"
-        for name, values in errors.axes.items()
+        f"{size} {name}{'s' if size > 1 and name in COUNTED else ''}"
+        for name, size in sizes.items()
     )
 
 

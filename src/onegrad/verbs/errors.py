@@ -23,12 +23,12 @@ from onegrad.describe.checks import (
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.extras import require_extra
 from onegrad.describe.kept_result import KeptResult
-from onegrad.describe.screen import FieldsOnScreen, OnScreen, ScreenTable
+from onegrad.describe.screen import OnScreen, ScreenTable
 from onegrad.diagnostics.records import StepsResult
 from onegrad.models.model import Model
 from onegrad.problem.problem import Problem, require_problem
 from onegrad.verbs.best_constant import best_constant
-from onegrad.verbs.error_table import errors_table
+from onegrad.verbs.error_table import errors_table, estimate_table
 from onegrad.verbs.error_views import (
     errors_dataset,
     errors_of,
@@ -50,11 +50,15 @@ METRICS = (
 
 
 @dataclass(frozen=True, repr=False)
-class Estimate(FieldsOnScreen):
+class Estimate(OnScreen):
     """A mean with its standard error; arrays share the result's axes but for the trials."""
 
     mean: Floats
     stderr: Floats
+
+    def screen_table(self) -> ScreenTable:
+        """Return means with their standard errors."""
+        return estimate_table(self.mean, self.stderr)
 
 
 @dataclass(frozen=True, repr=False, eq=False)

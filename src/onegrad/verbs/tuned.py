@@ -115,6 +115,10 @@ class Tuned(OnScreen, KeptResult):
         """Return the best rows of the curve, the best first."""
         return self.curve.sort_values(self.metric).head(whole_number("count", count, least=0))
 
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row per width and learning rate that was evaluated, with its best penalty."""
+        return self.curve.copy()
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
         return {

@@ -23,9 +23,10 @@ def tuned_table(tuned: Tuned) -> ScreenTable:
     chosen = ", ".join(f"{name} = {value:.4g}" for name, value in tuned.values.items())
     caption = (
         f"best: {chosen}; predicted {title} {with_error(tuned.best, tuned.stderr)} by "
-        f"{tuned.method}, {said_draws(tuned.method, tuned.draws, tuned.seed)}; the "
-        f"{min(SHOWN, len(tuned.curve))} best of {len(tuned.curve)} predictions"
+        f"{tuned.method}, {said_draws(tuned.method, tuned.draws, tuned.seed)}"
     )
+    if len(tuned.curve) > SHOWN:
+        caption += f"; the {SHOWN} best of {len(tuned.curve)} predictions"
     if np.isfinite(tuned.constant) and not tuned.best < tuned.constant:
         caption += "; none beats the best constant"
     if tuned.contrast is not None:

@@ -23,6 +23,7 @@ from onegrad.describe.checks import path_of, truth
 from onegrad.describe.digests import digest_of_bytes
 from onegrad.describe.exceptions import Failure, InvalidInput
 from onegrad.describe.files import make_folder, replace_file
+from onegrad.describe.screen import FieldsOnScreen
 
 SIDE = 28
 VARIABLE = "ONEGRAD_DATA"
@@ -39,8 +40,8 @@ FILES = {
 }
 
 
-@dataclass(frozen=True)
-class LabelledImages:
+@dataclass(frozen=True, repr=False)
+class LabelledImages(FieldsOnScreen):
     """Images as rows of pixels (0–255) and their class numbers."""
 
     images: NDArray[np.uint8]
