@@ -4,10 +4,11 @@
     nice python benchmarks/kills.py --kills 5 --files 2
 
 Kills are SIGKILL to the driver's whole process group, at random moments from its start to its first
-rows, or at a random number of rows. Afterwards the sweep is finished and every row compared with
-those of a run that nobody disturbed. Drivers are copies of this process, which saves their imports,
-not those of their workers. A file is damaged in one of six ways, then used as its owner would: it
-must be said in one line that names it, kept under another name, used for nothing, and come back
+row (as long as the quickest run took for it), or at a random number of rows, while enough are left.
+Afterwards the sweep is finished and every row compared with those of a
+run that nobody disturbed. Drivers are copies of this process, which saves their imports, not those
+of their workers. A file is damaged in one of six ways, then used as its owner would:
+it must be said in one line that names it, kept under another name, used for nothing, and come back
 with the same bytes or numbers.
 """
 
@@ -71,6 +72,37 @@ class Killed:
         return not (self.twice or self.other or self.failed or self.damaged or self.said)
 
 
+@dataclass(frozen=True)
+class Wait:
+    """When to kill a run: after so many rows, or so many seconds."""
+
+    rows: int
+    seconds: float
+
+
+class Pace:
+    """Moments of kills that leave rows for the kills to come, on a machine of any speed."""
+
+    def __init__(self, chance: random.Random) -> None:
+        self.chance = chance
+        self.quickest = 3.0  # seconds until a run's first row
+        self.surplus = 10  # rows that were stored while the kill was on its way, at most
+
+    def next(self, rows: int, kills: int) -> Wait:
+        """Return when to kill the next run, with so many rows left for so many kills."""
+        share = rows / kills
+        if rows > 2 * self.surplus and self.chance.random() < min(0.7, share / 20):
+            return Wait(self.chance.randint(1, max(1, int(share / 2))), LONGEST)
+        return Wait(1, self.chance.uniform(0.0, self.quickest))
+
+    def learn(self, wait: Wait, stored: int, seconds: float) -> None:
+        """Read off a run that was killed how quick the machine is."""
+        if stored:
+            self.surplus = max(self.surplus, stored - wait.rows)
+        if stored and wait.rows == 1:
+            self.quickest = min(self.quickest, seconds)
+
+
 def killed_sweep(folder: Path, *, kills: int, trials: int, seed: int = 0) -> Killed:
     """Return what became of a sweep that was killed so often, then finished."""
     chance = random.Random(seed)
@@ -78,19 +110,21 @@ def killed_sweep(folder: Path, *, kills: int, trials: int, seed: int = 0) -> Kil
     sweep.save(folder / "sweep.toml")
     run_sweep(sweep, folder / "whole")
     out = folder / "killed"
-    early, done = 0, 0
+    early, done, after = 0, 0, 0
+    pace = Pace(chance)
     while done < kills:
-        before = len(stored_rows(out))
-        driver = _start(folder, out)
-        left = (trials - before) / (kills - done)
-        late = chance.random() < min(0.7, left / 20)
-        rows = chance.randint(1, max(1, int(left / 2))) if late else 1
-        _wait(driver, out, before + rows, LONGEST if late else chance.uniform(0.0, 3.0))
+        before = after
+        wait = pace.next(trials - before, kills - done)
+        driver, start = _start(folder, out), time.monotonic()
+        _wait(driver, out, before + wait.rows, wait.seconds)
+        seconds = time.monotonic() - start
         os.killpg(driver, signal.SIGKILL)
-        if _ended(os.waitpid(driver, 0)) == -signal.SIGKILL:
+        code, after = _ended(os.waitpid(driver, 0)), len(stored_rows(out))
+        pace.learn(wait, after - before, seconds)
+        if code == -signal.SIGKILL:
             done += 1
-            early += len(stored_rows(out)) == before
-        elif len(stored_rows(out)) == trials:
+            early += after == before
+        elif after == trials:
             raise SystemExit(f"the sweep was finished after {done} kills; take more trials")
     code = _ended(os.waitpid(_start(folder, out), 0))
     said = (folder / "said").read_text("utf-8").splitlines()

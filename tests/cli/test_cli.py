@@ -164,9 +164,13 @@ def test_a_process_of_its_own_gives_what_this_one_gives():
 
 def test_progress_shows_on_a_terminal_and_never_in_a_pipe():
     program = (
-        "import time; from onegrad.cli.progress import WorkProgress\n"
-        "with WorkProgress('trials') as bar:\n"
-        "    time.sleep(2.3); bar(1, 2); time.sleep(0.3)\n"
+        "import sys, time; from onegrad.cli import progress\n"
+        "progress.SHOW_AFTER_SECONDS = 0.1\n"
+        "with progress.WorkProgress('trials') as bar:\n"
+        "    bar(1, 2)\n"
+        "    time.sleep(0.2)\n"
+        "    while sys.stderr.isatty() and not bar._bar.live.is_started:\n"
+        "        time.sleep(0.01)\n"
     )
     parent, child = pty.openpty()
     subprocess.run([sys.executable, "-c", program], stderr=child, check=True)

@@ -1,11 +1,9 @@
 """The command of giant steps: JSON, problem files, a killed run, and bad input in one line."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -107,21 +105,35 @@ def test_the_table_says_what_was_not_found():
     assert found["steps"][1]["features"]["observed"] is None
 
 
+# Runs the command in a process that kills itself when it has kept its third state.
+KILLED_RUN = """
+import os, signal
+from onegrad.cli.main import main
+from onegrad.diagnostics.saved import Saved
+
+write, kept = Saved.write, []
+
+def write_and_die(self, *where):
+    write(self, *where)
+    kept.append(self)
+    if len(kept) == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+Saved.write = write_and_die
+main()
+"""
+
+
 def test_a_killed_run_continues_with_the_same_output(tmp_path):
     state = tmp_path / "state.npz"
-    options = ["--dimension", "300", "--width", "150", "--step-samples", "3000", "--steps", "8"]
-    options += ["--links", "z+z**2,z-z**2", "--readout", "same", "--test", "sampled"]
-    options += ["--test-samples", "1000", "--momentum", "0.5", "--json"]
-    program = "from onegrad.cli.main import main; main()"
-    running = subprocess.Popen(
-        [sys.executable, "-c", program, "steps", *options, "--state", str(state)],
-        stdout=subprocess.PIPE,
+    options = [*TINY, "--steps", "6", "--links", "z+z**2,z-z**2", "--momentum", "0.5", "--json"]
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED_RUN, "steps", *options, "--state", str(state)],
+        capture_output=True,
+        check=False,
     )
-    deadline = time.monotonic() + 60
-    while not state.exists() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    os.kill(running.pid, signal.SIGKILL)
-    assert running.wait() == -signal.SIGKILL
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert killed.stdout == b""
     continued = onegrad_here("steps", *options, "--state", str(state))
     assert continued.returncode == 0, continued.stderr
     assert continued.stdout == onegrad_here("steps", *options, "--trials", "1").stdout

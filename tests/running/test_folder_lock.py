@@ -117,7 +117,8 @@ def test_of_many_that_find_a_stale_lock_one_has_it_at_a_time(tmp_path, monkeypat
 
     def take(number):
         together.wait()
-        for _ in range(200):
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
             try:
                 with hold(tmp_path):
                     inside.append(number)
@@ -161,10 +162,10 @@ def test_a_driver_whose_folder_was_taken_over_ends(tmp_path, monkeypatch, other)
 
     def take_over(progress):
         lock_of(tmp_path, other)
-        time.sleep(0.2)
+        time.sleep(0.05)  # the heart may need several looks on a busy machine
 
     with pytest.raises(StoreBusy, match="another driver took the folder over"):
-        run_sweep(sweep().replace(trials=5), tmp_path, progress=take_over)
+        run_sweep(sweep().replace(trials=50), tmp_path, progress=take_over)
 
 
 def test_what_another_driver_stored_meanwhile_is_not_computed_again(tmp_path, monkeypatch):

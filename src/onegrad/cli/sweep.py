@@ -29,14 +29,14 @@ def sweep(
     """
     from onegrad.cli.progress import SweepProgress
     from onegrad.cli.sweep_tables import announced
-    from onegrad.running.dask_engine import try_address
+    from onegrad.running.dask_engine import check_address, try_address
     from onegrad.running.driver import run_plan
     from onegrad.running.plan import check_plan, plan_sweep
     from onegrad.running.sweeps import Sweep
 
     wanted = Sweep.load(file)
-    if dask is not None and not only_plan:
-        try_address(dask)
+    if dask is not None:
+        (check_address if only_plan else try_address)(dask)  # a plan needs no cluster that runs
     if dask not in (None, "local"):
         note_unused("a cluster has workers of its own", "workers")
     plan = plan_sweep(wanted, out, retry_failed=retry_failed)

@@ -29,6 +29,9 @@ MAIN_GUARD = 'put what a script does under if __name__ == "__main__":'
 IN_FLIGHT_PER_THREAD = 3  # so that no worker waits for the driver
 DEATHS_ALLOWED = 4  # of workers until the scheduler gives a task up (its allowed-failures + 1)
 POLL_SECONDS, LOOK_SECONDS, NO_WORKERS_SECONDS = 0.01, 2.0, 600
+# Until a cluster made here gives a place up whose worker died: never, for its nanny starts another,
+# and Dask looks once, at a moment when that one may be dead again.
+LOST_SECONDS = 30 * 24 * 3600
 FETCH_SECONDS = 10  # for an outcome that is there; then its worker is taken for lost
 
 
@@ -42,6 +45,8 @@ def dask_engine(address: str, *, workers: int, needed: float) -> Engine:
     `needed` is the peak memory of a trial, compared with what each worker is allowed.
     """
     distributed = _distributed(address)
+    from dask.config import set as dask_settings
+
     client = _client(distributed, address, workers)
     try:
         _check_memory(client, address, needed)
@@ -50,7 +55,10 @@ def dask_engine(address: str, *, workers: int, needed: float) -> Engine:
         raise
 
     def run(tasks: list[Task]) -> Iterator[Outcome]:
-        with client:
+        kept = (
+            {"distributed.deploy.lost-worker-timeout": LOST_SECONDS} if address == "local" else {}
+        )
+        with dask_settings(kept), client:
             yield from _outcomes(distributed, client, tasks)
 
     return run
@@ -63,6 +71,27 @@ def try_address(address: str) -> None:
         _require_no_import()
     else:
         _connected(distributed, address).close()
+
+
+def check_address(address: str) -> None:
+    """Raise InvalidInput unless this is "local" or can be a scheduler's address."""
+    if address == "local":
+        return
+    if not re.fullmatch(r"([a-z]+://)?([^\s/:\[\]]+|\[[0-9a-fA-F:.]+\]):[0-9]+", address):
+        raise InvalidInput(
+            f"dask={shown(address)}: must be local or a scheduler's address; try tcp://HOST:8786"
+        )
+    protocol, _, place = address.rpartition("://")
+    port = place.rpartition(":")[2].lstrip("0")
+    if (
+        (protocol or "tcp") not in PROTOCOLS
+        or not 0 < len(port) <= len(str(LAST_PORT))
+        or int(port) > LAST_PORT
+    ):
+        raise InvalidInput(
+            f"dask={shown(address)}: must have one of the protocols {', '.join(PROTOCOLS)} and a "
+            f"port up to {LAST_PORT}; correct it"
+        )
 
 
 def _distributed(address: str) -> Any:
@@ -101,16 +130,8 @@ def _require_no_import() -> None:
 
 def _connected(distributed: Any, address: str) -> Any:
     """Return a client of the scheduler at an address."""
-    if not isinstance(address, str) or not re.fullmatch(r"([a-z]+://)?[^\s/:]+:\d+", address):
-        raise InvalidInput(
-            f"dask={shown(address)}: must be local or a scheduler's address; try tcp://HOST:8786"
-        )
+    check_address(address)
     protocol, _, place = address.rpartition("://")
-    if (protocol or "tcp") not in PROTOCOLS or not 0 < int(place.rpartition(":")[2]) <= LAST_PORT:
-        raise InvalidInput(
-            f"dask={shown(address)}: must have one of the protocols {', '.join(PROTOCOLS)} and a "
-            f"port up to {LAST_PORT}; correct it"
-        )
     secured = protocol in ("tls", "wss")
     if secured and not distributed.Security().get_connection_args("client")["ssl_context"]:
         raise InvalidInput(
@@ -119,8 +140,8 @@ def _connected(distributed: Any, address: str) -> Any:
         )
     try:
         # A client that cannot even begin takes twenty seconds to give up: look the host up first.
-        host, _, port = place.partition(":")
-        socket.getaddrinfo(host, int(port))
+        host, _, port = place.rpartition(":")
+        socket.getaddrinfo(host.strip("[]"), int(port))
         return distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError, TypeError, RuntimeError) as error:
         reason = " ".join(str(error).split())[:120] or type(error).__name__
