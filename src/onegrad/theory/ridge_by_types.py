@@ -22,6 +22,7 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator, gmres
 
 from onegrad.calculus.losses import get_loss
+from onegrad.calculus.type_labels import Outputs, TypeLabels, correlation, misclassified
 from onegrad.describe.arrays import Floats
 from onegrad.describe.exceptions import NotConverged
 from onegrad.theory.anderson import fixed_point
@@ -33,7 +34,6 @@ from onegrad.theory.by_types import (
     TypeAlgebra,
     require_converged,
 )
-from onegrad.theory.type_labels import Outputs, TypeLabels, correlation, misclassified
 
 START_REACH = 10.0
 
