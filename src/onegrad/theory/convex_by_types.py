@@ -16,10 +16,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from onegrad.calculus.anderson import fixed_point
 from onegrad.calculus.losses import NamedLoss
 from onegrad.calculus.type_labels import Outputs, Responses, correlation, losses, responses
 from onegrad.describe.arrays import Floats
-from onegrad.theory.anderson import fixed_point
 from onegrad.theory.by_types import (
     MOST_ITERATIONS,
     ByTypes,
