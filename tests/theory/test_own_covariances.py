@@ -5,13 +5,13 @@ import pytest
 
 from onegrad import Problem, predict, simulate
 from onegrad.calculus.losses import get_loss
+from onegrad.calculus.type_labels import TypeLabels
 from onegrad.models.resolve import models_of
 from onegrad.theory.convex_by_types import ConvexByTypes
 from onegrad.theory.grid_types import Types
 from onegrad.theory.model_types import LARGEST_UNEVENNESS, ModelTypes
 from onegrad.theory.own_covariances import OwnCovariances
 from onegrad.theory.ridge_by_types import RidgeByTypes
-from onegrad.theory.type_labels import TypeLabels
 from onegrad.theory.type_moments import grid_labels, unevenness
 from onegrad.training.instance import draw
 from onegrad.training.run import Run

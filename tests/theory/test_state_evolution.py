@@ -9,9 +9,9 @@ import pytest
 from scipy.special import expit, ndtr
 
 from onegrad import Problem
+from onegrad.calculus.type_labels import TypeLabels
 from onegrad.theory.errors_by_types import errors_by_types
 from onegrad.theory.shared_covariance import SharedCovariance, TypeMoments
-from onegrad.theory.type_labels import TypeLabels
 from onegrad.training.instance import draw
 
 WIDTH = 100_000  # theirs is the limit of many features

@@ -8,10 +8,10 @@ from conftest import small
 from onegrad import MixtureSource, Problem, predict, predict_curve, simulate
 from onegrad.calculus.loss_expectations import gaussian_losses, gaussian_response
 from onegrad.calculus.losses import get_loss
+from onegrad.calculus.type_labels import TypeLabels
 from onegrad.theory.by_types import training_weights
 from onegrad.theory.errors_by_types import errors_by_types
 from onegrad.theory.shared_covariance import SharedCovariance, TypeMoments
-from onegrad.theory.type_labels import TypeLabels
 
 UNEQUAL = Problem(
     dimension=195,

@@ -14,10 +14,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from onegrad.calculus.type_labels import TypeLabels
 from onegrad.data.counts import exact_counts
 from onegrad.describe.arrays import Floats
 from onegrad.describe.exceptions import NotConverged
-from onegrad.theory.type_labels import TypeLabels
 
 TOLERANCE, MOST_ITERATIONS = 1e-9, 500
 Places = NDArray[np.intp]

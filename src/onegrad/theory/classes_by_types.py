@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onegrad.calculus.largest_gaussian import not_largest
+from onegrad.calculus.type_labels import TypeLabels
 from onegrad.describe.arrays import Floats
 from onegrad.theory.by_types import OutputLaw, TypeAlgebra
 from onegrad.theory.ridge_by_types import RidgeByTypes
-from onegrad.theory.type_labels import TypeLabels
 
 
 class ClassesByTypes:

@@ -16,9 +16,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from onegrad.calculus.anderson import fixed_point
 from onegrad.calculus.losses import NamedLoss
+from onegrad.calculus.type_labels import Outputs, Responses, correlation, losses, responses
 from onegrad.describe.arrays import Floats
-from onegrad.theory.anderson import fixed_point
 from onegrad.theory.by_types import (
     MOST_ITERATIONS,
     ByTypes,
@@ -26,7 +27,6 @@ from onegrad.theory.by_types import (
     TypeAlgebra,
     require_converged,
 )
-from onegrad.theory.type_labels import Outputs, Responses, correlation, losses, responses
 
 TOLERANCE = 1e-6  # of means in deviations, and of logarithms
 SMALLEST_VARIANCE = 1e-300

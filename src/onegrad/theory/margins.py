@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from onegrad.calculus.losses import NamedLoss, get_loss
+from onegrad.calculus.type_labels import Outputs, TypeLabels, losses, misclassified
 from onegrad.describe.arrays import Floats
 from onegrad.models.feature_map import FeatureMap, Points
 from onegrad.theory.class_margins import class_rates
@@ -20,7 +21,6 @@ from onegrad.theory.classes_by_types import ClassesByTypes
 from onegrad.theory.convex_by_types import ConvexByTypes
 from onegrad.theory.ridge_by_types import RidgeByTypes
 from onegrad.theory.shared_covariance import SharedCovariance, SharedSpread
-from onegrad.theory.type_labels import Outputs, TypeLabels, losses, misclassified
 
 FEWEST_ROUNDS = 3
 ENOUGH = 0.015  # standard error, relative, at which no more points are drawn

@@ -11,11 +11,11 @@ from itertools import pairwise
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri
 
+from onegrad.calculus.type_labels import TypeLabels
 from onegrad.describe.arrays import Floats
 from onegrad.describe.exceptions import NotConverged
 from onegrad.theory.by_types import OutputLaw
 from onegrad.theory.grid_types import Types
-from onegrad.theory.type_labels import TypeLabels
 
 
 class OwnCovariances:

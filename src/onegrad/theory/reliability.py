@@ -13,6 +13,12 @@ from math import exp, log
 
 import numpy as np
 
+from onegrad.calculus.loss_failures import (
+    CORNER_ERROR,
+    few_margins_bend,
+    loss_failures,
+    small_rate_failures,
+)
 from onegrad.theory.convex_by_types import ConvexByTypes
 from onegrad.theory.ridge_by_types import RidgeByTypes
 
@@ -21,11 +27,6 @@ from onegrad.theory.ridge_by_types import RidgeByTypes
 CONSTANT = 0.667
 SLOPES = {"amplification": 0.637, "size": 0.369, "count": 0.552, "reach": 0.101}
 SMALLEST, LARGEST = 0.005, 1.0
-
-FEW_BENT = (1e-3, 0.1)  # shares of margins at a corner for which ŵ does not answer linearly
-CORNER_ERROR = 0.12  # there, of misclassification
-SEPARABLE = 12.0  # deviation of outputs
-NEARLY_NONE, SMALL_RATE = 1e-4, 0.01
 
 
 @dataclass(frozen=True)
@@ -63,30 +64,17 @@ def reach_spread(solution: RidgeByTypes | ConvexByTypes) -> float:
 
 def few_at_corner(solution: RidgeByTypes | ConvexByTypes) -> bool:
     """Return whether a loss jumps in slope where few margins lie: a known failure."""
-    if not isinstance(solution, ConvexByTypes) or solution.loss.smooth:
-        return False
-    return FEW_BENT[0] < solution.bent < FEW_BENT[1]
+    return isinstance(solution, ConvexByTypes) and few_margins_bend(solution.loss, solution.bent)
 
 
 def known_failures(solution: RidgeByTypes | ConvexByTypes, errors: dict[str, float]) -> list[str]:
     """Return what is known to fail in a place like this, a sentence each."""
     notes = []
     if isinstance(solution, ConvexByTypes):
-        if few_at_corner(solution):
-            notes.append(
-                f"theory: few margins lie at the corner of loss={solution.loss.name!r}, where "
-                "misclassification may be 5 to 12 % off; lower the ridge, or simulate"
-            )
-        if float(np.max(solution.now.variance)) > SEPARABLE**2:
-            notes.append(
-                "theory: outputs are very large, as near separability: training sets differ by "
-                "orders of magnitude; raise the ridge, or compare with medians"
-            )
-    if NEARLY_NONE < errors.get("train_misclassification", 1.0) < SMALL_RATE:
-        notes.append(
-            "theory: train_misclassification below 1 % may be 10 to 40 % off; take it as small"
-        )
-    return notes
+        largest = float(np.max(solution.now.variance))
+        notes += loss_failures(solution.loss, bent=solution.bent, largest_variance=largest)
+    notes += small_rate_failures(errors.get("train_misclassification", 1.0))
+    return [f"theory: {note}" for note in notes]
 
 
 def theory_error(solution: RidgeByTypes | ConvexByTypes) -> float:

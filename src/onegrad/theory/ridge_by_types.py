@@ -21,10 +21,11 @@ from dataclasses import replace
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, gmres
 
+from onegrad.calculus.anderson import fixed_point
 from onegrad.calculus.losses import get_loss
+from onegrad.calculus.type_labels import Outputs, TypeLabels, correlation, misclassified
 from onegrad.describe.arrays import Floats
 from onegrad.describe.exceptions import NotConverged
-from onegrad.theory.anderson import fixed_point
 from onegrad.theory.by_types import (
     MOST_ITERATIONS,
     TOLERANCE,
@@ -33,7 +34,6 @@ from onegrad.theory.by_types import (
     TypeAlgebra,
     require_converged,
 )
-from onegrad.theory.type_labels import Outputs, TypeLabels, correlation, misclassified
 
 START_REACH = 10.0
 

@@ -17,11 +17,11 @@ import numpy as np
 from scipy.linalg import LinAlgError, eigh, qr, solveh_banded
 from scipy.linalg.lapack import dpstrf
 
+from onegrad.calculus.type_labels import TypeLabels
 from onegrad.describe.arrays import Floats
 from onegrad.describe.exceptions import NotConverged, require_finite
 from onegrad.theory.by_types import OutputLaw
 from onegrad.theory.reduced_moments import reduce_symmetric
-from onegrad.theory.type_labels import TypeLabels
 
 SMALLEST_PIVOT = 1e-13  # of a Gram matrix with ones on its diagonal
 SMALLEST_SINGULAR = 1e-6  # of the types' means and labels, beside the largest

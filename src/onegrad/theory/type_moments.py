@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from onegrad.calculus.type_labels import TypeLabels
 from onegrad.data.mixture import Mixture
 from onegrad.data.teacher import Teacher
 from onegrad.describe.arrays import Floats
@@ -25,7 +26,6 @@ from onegrad.theory.structured import (
     LEAST_DIMENSION,
     STRUCTURED_FROM,
 )
-from onegrad.theory.type_labels import TypeLabels
 
 SMALLEST_DIRECTION = 1e-6
 

@@ -9,12 +9,13 @@ which is Stein's lemma without the derivative of a label that may jump.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from onegrad.calculus.closed_forms import normal_density
 from onegrad.calculus.expectations import split_rule
+from onegrad.calculus.function import Function
 from onegrad.calculus.loss_expectations import (
     GaussianLosses,
     gaussian_losses,
@@ -23,7 +24,6 @@ from onegrad.calculus.loss_expectations import (
 )
 from onegrad.calculus.losses import NamedLoss
 from onegrad.calculus.polynomials import gauss_legendre
-from onegrad.data.teacher import Teacher
 from onegrad.describe.arrays import Floats
 
 REACH = 8.0  # deviations
@@ -35,6 +35,17 @@ NOISE_NODES = 7
 # Of σ_t² left when u is known: beyond, u and s are the same to the equations.
 SMALLEST_SHARE = 1e-3
 NOTHING = 1e-6  # of the projection's deviation: it is known from the type
+
+
+class LabelReader(Protocol):
+    """What is asked of a teacher that reads one projection."""
+
+    @property
+    def link(self) -> Function | None:
+        """The label as a function of the projection, where it is one."""
+
+    def coefficients_at(self, means: Floats, deviations: Floats, order: int) -> Floats:
+        """Return E[y H_l(z)]/√l! where the projection is means + deviations·z."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +64,7 @@ class TypeLabels:
     noise: float = 0.0
     centres: Floats | None = None
     deviations: Floats | None = None
-    teacher: Teacher | None = None
+    teacher: LabelReader | None = None
 
     @property
     def fixed(self) -> bool:

@@ -11,6 +11,7 @@ from onegrad.describe.arrays import Floats
 DEPTH = 6
 LARGEST_STEP = 3.0  # in units of the residual: larger ones are not trusted
 DAMPING = 0.7  # of steps before the residual is small
+PATIENCE, MORE_DAMPING = 40, 0.2  # steps after which they are a cycle, and what ends it
 
 
 def fixed_point(
@@ -37,16 +38,19 @@ def fixed_point(
         if size < tolerance:
             return value, iteration, size
         history = [*history[-DEPTH:], (value, residual)]
-        x = _next(x, history, units, size)
+        damping = DAMPING if iteration < PATIENCE else MORE_DAMPING
+        x = _next(x, history, units, size, damping)
     return x, most, size
 
 
-def _next(x: Floats, history: list[tuple[Floats, Floats]], units: Floats, size: float) -> Floats:
+def _next(
+    x: Floats, history: list[tuple[Floats, Floats]], units: Floats, size: float, damping: float
+) -> Floats:
     value, residual = history[-1]
     if size > 1 or len(history) < 2:
         limit = LARGEST_STEP * units
         history[:-1] = []
-        factor = DAMPING if size > 1 else 1.0
+        factor = damping if size > 1 else 1.0
         return x + np.clip(factor * residual, -limit, limit)
     residuals = np.array([r / units for _, r in history])
     steps = np.diff(residuals, axis=0)

@@ -5,7 +5,7 @@ import pytest
 
 from onegrad import Problem
 from onegrad.calculus.losses import get_loss
-from onegrad.theory.type_labels import Outputs, TypeLabels, losses, misclassified, responses
+from onegrad.calculus.type_labels import Outputs, TypeLabels, losses, misclassified, responses
 from onegrad.training.instance import draw
 
 DRAWS = 400_000
