@@ -1,4 +1,4 @@
-"""A field that is added to the problem is on the page, which knows it from its description alone."""
+"""A field added to the problem is on the page, which knows it from its description alone."""
 
 import pytest
 from browser_case import browsing, require_browser, visiting
