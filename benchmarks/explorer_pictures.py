@@ -58,7 +58,7 @@ def main() -> None:
 
 def tell(page: Any) -> None:
     """Print what the page says about the marked point."""
-    for part in ("#readings", "#degree-says", "#map-says"):
+    for part in ("#readings", "#degree-says", "#step-says", "#step-numbers", "#map-says"):
         print(page.locator(part).inner_text())
 
 

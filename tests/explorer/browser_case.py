@@ -57,7 +57,7 @@ def serving(*options: str) -> Iterator[str]:
         yield address.group(0)
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(60)
         process.stdout.close()
 
 
@@ -107,6 +107,12 @@ class Visit:
             "() => document.querySelectorAll('.card.stale').length === 0", timeout=PATIENCE
         )
 
+    def wait_address(self, part: str) -> None:
+        """Wait until the address, which follows a change after a short pause, has this part."""
+        self.page.wait_for_function(
+            "(part) => decodeURIComponent(location.hash).includes(part)", arg=part, timeout=PATIENCE
+        )
+
     def error(self) -> str | None:
         """Return the line of an error that is shown."""
         line = self.page.locator("#error")
@@ -130,9 +136,10 @@ def visiting(browser: Any, address: str, **options: Any) -> Iterator[Visit]:
     origin = "/".join(address.split("/")[:3])
     own = (f"{origin}/", f"blob:{origin}/", "data:")
     foreign = [request.url for request in visit.requests if not request.url.startswith(own)]
+    complaints = list(visit.complaints)  # before requests under way are cut off
     context.close()
-    assert not foreign
-    assert not visit.complaints
+    assert foreign == []
+    assert complaints == []
 
 
 def _note_message(visit: Visit, message: Any) -> None:

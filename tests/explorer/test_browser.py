@@ -1,7 +1,6 @@
 """The explorer in a real browser: load, drag, choose, go along charts and map, overtake."""
 
 import re
-from urllib.parse import unquote
 
 import pytest
 from browser_case import browsing, require_browser, serving, visiting
@@ -29,11 +28,6 @@ def visit(browser, address):
 
 def open_all(page):
     page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
-
-
-def fragment(page):
-    page.wait_for_timeout(400)  # the address follows after a short pause
-    return unquote(page.evaluate("location.hash"))
 
 
 def shown_controls(page, selector):
@@ -85,7 +79,7 @@ def test_every_slider_can_be_dragged(visit):
         page.mouse.up()
         assert slider.input_value() != before, path
         visit.wait_drawn(after=turn, refined=False)
-        assert path in fragment(page)
+        visit.wait_address(f"{path}=")
         line = visit.error()
         assert line is None or re.fullmatch(r".+: .+; .+", line), f"{path}: {line}"
         page.locator(f'.control[data-path="{path}"] .reset').click()
@@ -129,6 +123,29 @@ def test_every_axis_gives_a_curve(visit):
         assert line is None or re.fullmatch(r".+: .+; .+", line), f"{axis}: {line}"
 
 
+def test_a_task_with_classes_shows_its_rate_and_its_loss(visit):
+    page = visit.page
+    shown = page.locator("#metrics [aria-pressed=true]")
+    assert shown.all_inner_texts() == ["Test error", "Training error"]
+    for control, option, metrics in (
+        ("teacher-kind", "Labels by component or class", ["Test error", "Misclassification"]),
+        ("readout-loss", "logistic", ["Misclassification", "Test loss"]),
+    ):
+        turn = visit.turn()
+        page.select_option(f"#field-{control}", label=option)
+        visit.wait_drawn(after=turn)
+        assert visit.error() is None
+        assert shown.all_inner_texts() == metrics
+        assert page.locator("#charts figure b").all_inner_texts() == metrics
+    # What one chooses stays chosen.
+    page.locator('#metrics [data-metric="train_loss"]').click()
+    visit.wait_address("show.metrics=misclassification,test_loss,train_loss")
+    turn = visit.turn()
+    page.locator("#field-readout-ridge").press("ArrowRight")
+    visit.wait_drawn(after=turn)
+    assert shown.all_inner_texts() == ["Misclassification", "Test loss", "Training loss"]
+
+
 def test_charts_share_the_width_when_there_are_more_or_fewer(visit):
     page = visit.page
     shown = page.locator("#metrics [aria-pressed=true]")
@@ -137,21 +154,24 @@ def test_charts_share_the_width_when_there_are_more_or_fewer(visit):
     page.locator(f'#metrics [data-metric="{name}"]').click()
     alone = page.locator("#charts canvas").first.bounding_box()["width"]
     page.locator(f'#metrics [data-metric="{name}"]').click()
-    page.wait_for_timeout(300)  # the charts take their new size in the next frames
+    page.wait_for_function(  # the charts take their new size in the next frames
+        """(alone) => [...document.querySelectorAll("#charts canvas")]
+             .every((canvas) => canvas.getBoundingClientRect().width < 0.6 * alone)""",
+        arg=alone,
+    )
     left, right = (box.bounding_box() for box in page.locator("#charts canvas").all())
-    assert left["width"] < 0.6 * alone
     assert left["x"] + left["width"] <= right["x"]
 
 
 def test_a_click_on_a_chart_and_on_the_map_goes_there(visit):
     page = visit.page
     visit.wait_settled()
-    before, turn = fragment(page), visit.turn()
+    before, turn = page.evaluate("location.hash"), visit.turn()
     chart = page.locator("#charts .u-over").first
     box = chart.bounding_box()
     page.mouse.click(box["x"] + 0.8 * box["width"], box["y"] + box["height"] / 2)
     visit.wait_drawn(after=turn)
-    assert fragment(page) != before
+    page.wait_for_function("(before) => location.hash !== before", arg=before)
     visit.wait_settled()
     turn, says = visit.turn(), page.locator("#map-says").inner_text()
     page.locator("#map").click(position={"x": 250, "y": 20})
@@ -184,7 +204,7 @@ def test_newer_events_overtake_older_ones(visit):
     assert visit.drawings()[-1]["turn"] == events + 1
     path = slider.evaluate("(s) => s.closest('.control').dataset.path")
     value = page.locator(f'.control[data-path="{path}"] input.number').input_value()
-    assert f"{path}={value}" in fragment(page)
+    visit.wait_address(f"{path}={value}")
 
 
 def curve_requests(visit):
@@ -204,6 +224,22 @@ def test_a_value_that_breaks_a_rule_is_one_line_and_can_be_corrected(visit):
     page.wait_for_selector("#error", state="hidden")
     visit.wait_drawn(after=turn)
     assert page.locator(".control.wrong").count() == 0
+
+
+def test_a_server_that_has_gone_is_one_line(visit):
+    page = visit.page
+    visit.wait_settled()
+    page.route("**/api/**", lambda route: route.abort("connectionrefused"))
+    page.locator("#main-controls input[type=range]").first.press("ArrowRight")
+    page.wait_for_selector("#error:not([hidden])")
+    assert re.fullmatch(r"server: does not answer; start onegrad explore again .+", visit.error())
+    page.unroute("**/api/**")
+    turn = visit.turn()
+    page.locator("#main-controls input[type=range]").first.press("ArrowRight")
+    visit.wait_drawn(after=turn)
+    assert visit.error() is None
+    assert all("ERR_CONNECTION_REFUSED" in complaint for complaint in visit.complaints)
+    visit.complaints.clear()
 
 
 def test_presets_tell_a_story_and_draw(visit):

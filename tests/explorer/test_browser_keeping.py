@@ -32,6 +32,14 @@ def visit(browser, address):
         yield opened
 
 
+@pytest.fixture
+def long_visit(browser, address):
+    """A page at a size where a simulation takes seconds: it cannot end while one looks."""
+    with visiting(browser, f"{address}#dimension=500&readout.samples=500") as opened:
+        opened.wait_settled()
+        yield opened
+
+
 def move_first_slider(visit, places=30):
     slider = visit.page.locator("#main-controls input[type=range]").first
     turn = visit.turn()
@@ -42,11 +50,6 @@ def move_first_slider(visit, places=30):
     )
     visit.wait_drawn(after=turn)
     return slider
-
-
-def address_of(page):
-    page.wait_for_timeout(400)  # the address follows after a short pause
-    return page.url
 
 
 def readings(page):
@@ -76,10 +79,11 @@ def test_a_shared_address_opens_the_same_page(visit, browser):
     page.select_option("#axis", axis)
     visit.wait_drawn(after=turn)
     visit.wait_settled()
-    shared, said = address_of(page), readings(page)
+    visit.wait_address(f"show.axis={axis}")
+    shared, said = page.url, readings(page)
     with visiting(browser, shared) as other:
         other.wait_settled()
-        assert address_of(other.page) == shared
+        assert other.page.url == shared
         assert readings(other.page) == said
         assert other.page.locator("#axis").input_value() == axis
         assert other.page.locator("#log").is_checked()
@@ -100,8 +104,8 @@ def test_back_leads_to_the_setting_before_a_preset(visit):
     assert readings(page) == before
 
 
-def test_points_are_simulated_one_by_one_and_cancelled(visit):
-    page = visit.page
+def test_points_are_simulated_one_by_one_and_cancelled(long_visit):
+    visit, page = long_visit, long_visit.page
     seen = set()
     page.expose_function("noteStatus", lambda text: seen.add(text))
     page.evaluate(
@@ -143,8 +147,8 @@ def downloaded_rows(page):
     return list(csv.DictReader(io.StringIO(info.value.path().read_text())))
 
 
-def test_a_pause_simulates_by_itself_where_one_wants_it(visit):
-    page = visit.page
+def test_a_pause_simulates_by_itself_where_one_wants_it(long_visit):
+    page = long_visit.page
     page.locator("#automatic").check()
     page.wait_for_function("() => document.getElementById('simulate').textContent === 'Cancel'")
     page.locator("#automatic").uncheck()
@@ -177,7 +181,7 @@ def test_a_setting_is_copied_as_link_python_toml_and_command(visit):
     move_first_slider(visit)
     page.locator("#copy").click()
     text = page.locator("#copy-text")
-    assert text.input_value() == address_of(page)
+    page.wait_for_function("() => document.getElementById('copy-text').value === location.href")
     page.locator("[data-as=toml]").click()
     page.wait_for_function("() => document.getElementById('copy-text').value.includes('[scaling]')")
     wanted = Problem(**tomllib.loads(text.input_value()))

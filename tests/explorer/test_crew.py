@@ -97,18 +97,27 @@ def test_a_worker_that_dies_is_named_and_replaced():
     assert not alive(first)
 
 
-def test_a_call_that_nobody_waits_for_does_not_keep_its_worker(monkeypatch):
+def begin_and_sleep(mark):
+    """Say that the call has begun, and end much later."""
+    mark.touch()
+    time.sleep(600)
+
+
+def test_a_call_that_nobody_waits_for_does_not_keep_its_worker(monkeypatch, tmp_path):
     monkeypatch.setattr(crew_module, "GRACE_SECONDS", 0.1)
+    mark = tmp_path / "begun"
 
     async def work(crew):
-        pid = await crew.call(os.getpid)
-        abandoned = asyncio.ensure_future(crew.call(time.sleep, 600))
-        await asyncio.sleep(0.1)
+        first = await crew.call(os.getpid)
+        abandoned = asyncio.ensure_future(crew.call(begin_and_sleep, mark))
+        while not mark.exists():
+            await asyncio.sleep(0.01)
         abandoned.cancel()
-        await crew.call(pow, 1, 1)
-        return pid
+        second = await crew.call(os.getpid)
+        assert second != first
+        assert not alive(first)
 
-    assert not alive(run(work))
+    run(work)
 
 
 def test_a_call_that_takes_too_long_is_refused():

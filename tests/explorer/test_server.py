@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 import urllib.request
 from pathlib import Path
@@ -29,12 +28,45 @@ def children_of(pid):
     return [int(child) for child in own]
 
 
-def ask(host, token, document, answers):
-    """Add the answer to a request for a curve."""
+def ask(host, token, document):
+    """Return the answer to a request for a curve."""
     request = urllib.request.Request(
         f"{host}/api/curve", json.dumps(document).encode(), {"X-Onegrad-Token": token}
     )
-    answers.append(json.load(urllib.request.urlopen(request, timeout=60)))
+    return json.load(urllib.request.urlopen(request, timeout=60))
+
+
+def posted(port, path, document, *, token=TOKEN, **headers):
+    """Return the bytes of a request, for a connection of one's own."""
+    body = json.dumps(document).encode()
+    said = {"Host": f"127.0.0.1:{port}", "X-Onegrad-Token": token, "Content-Length": len(body)}
+    lines = [f"{name.replace('_', '-')}: {value}" for name, value in (said | headers).items()]
+    head = "\r\n".join([f"POST {path} HTTP/1.1", *lines, "", ""])
+    return head.encode() + body
+
+
+def received(connection, end):
+    """Return what comes until `end`, which must come."""
+    content = b""
+    while end not in content:
+        part = connection.recv(65_536)
+        assert part, content
+        content += part
+    return content
+
+
+def until(condition):
+    """Wait until a condition holds, half a minute at the most; return what it returned."""
+    for _ in range(300):
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.1)
+    raise AssertionError("it did not come to hold")
+
+
+# By types at this size a curve takes minutes: it cannot end before someone ends it.
+ENDLESS = {"training.steps": 3, "dimension": 4000, "readout.samples": 4000}
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc to count processes")
@@ -51,22 +83,19 @@ def test_a_signal_closes_it_and_no_worker_stays(tmp_path, number):
     try:
         address = re.search(r"http://\S+", process.stdout.readline()).group()
         host, token = address.split("/?token=")
-        first, late = [], []
-        ask(host, token, {"points": 3}, first)
-        assert len(first[0]["x"]) == 3
-        sizes = {"training.steps": 3, "dimension": 4000, "readout.samples": 4000}
-        slow = {"state": {"problem": sizes}}  # minutes, were it not for the signal
-        waiting = threading.Thread(target=ask, args=(host, token, slow, late))
-        waiting.start()
-        time.sleep(1)
-        workers = children_of(process.pid)
-        assert len(workers) >= 2
-        process.send_signal(number)
+        assert len(ask(host, token, {"points": 3})["x"]) == 3
+        port = int(host.rpartition(":")[2])
+        slow = posted(port, "/api/curve", {"state": {"problem": ENDLESS}}, token=token)
+        with socket.create_connection(("127.0.0.1", port), timeout=60) as waiting:
+            waiting.sendall(slow)
+            ask(host, token, {"points": 2})  # answered, so the request before it was read
+            workers = children_of(process.pid)
+            assert len(workers) >= 2
+            process.send_signal(number)
+            assert received(waiting, b"}").endswith(b'{"overtaken":true}')  # not cut off
         _, err = process.communicate(timeout=60)
     finally:
         process.kill()
-    waiting.join()
-    assert late == [{"overtaken": True}]  # who waits is answered, not cut off
     assert process.returncode == 0, err
     assert err == ""
     assert not [pid for pid in workers if Path(f"/proc/{pid}").exists()]
@@ -118,15 +147,17 @@ def test_small_answers_are_sent_at_once(monkeypatch):
 
 
 def test_slow_and_silent_clients_lose_their_connection(monkeypatch):
-    monkeypatch.setattr(patience, "HEAD_SECONDS", 0.3)
-    monkeypatch.setattr(guard, "BODY_SECONDS", 0.3)
+    monkeypatch.setattr(patience, "HEAD_SECONDS", 1.0)
+    monkeypatch.setattr(guard, "BODY_SECONDS", 1.0)
     with explorer_client() as client:
-        host = f"Host: 127.0.0.1:{client.port}\r\nX-Onegrad-Token: {TOKEN}\r\n".encode()
-        with client.connect() as silent, client.connect() as half, client.connect() as slow:
-            half.sendall(b"GET / HTTP/1.1\r\nHost: 127")
-            slow.sendall(b"POST /api/curve HTTP/1.1\r\nContent-Length: 9\r\n" + host + b"\r\n{")
+        whole = posted(client.port, "/api/curve", {"points": 2})
+        with client.connect() as slow:
+            slow.sendall(whole[:-1])
             assert slow.recv(100).split()[1] == b"408"
+        with client.connect() as half:
+            half.sendall(b"GET / HTTP/1.1\r\nHost: 127")
             assert half.recv(100) == b""
+        with client.connect() as silent:
             assert silent.recv(100) == b""
         assert client.get("/api/controls").status_code == 200
 
@@ -153,39 +184,29 @@ def test_garbage_in_place_of_http_is_answered_and_forgotten():
         assert client.get("/api/controls").status_code == 200
 
 
+LONG = {"state": state_of(), "points": 24, "trials": 32}  # a simulation that takes long
+
+
 def test_a_newer_simulation_of_a_view_ends_the_older_one():
-    with explorer_client() as client:
-        view = {"X-Onegrad-View": "one"}
-        body = json.dumps({"state": state_of(), "points": 24, "trials": 32}).encode()
-        head = (
-            f"POST /api/simulate HTTP/1.1\r\nHost: 127.0.0.1:{client.port}\r\nX-Onegrad-View: one"
-            f"\r\nX-Onegrad-Token: {TOKEN}\r\nContent-Length: {len(body)}\r\n\r\n"
-        )
-        with client.connect() as older:
-            older.sendall(head.encode() + body)
-            received = older.recv(1000)
-            assert b"200" in received.split(b"\r\n")[0]
-            small = {"state": state_of(), "points": 2, "trials": 2}
-            newer = client.post("/api/simulate", json=small, headers=view)
-            assert json.loads(newer.text.splitlines()[-1]) == {"done": True}
-            while b"overtaken" not in received:
-                part = older.recv(65_536)
-                assert part
-                received += part
+    with explorer_client() as client, client.connect() as older:
+        older.sendall(posted(client.port, "/api/simulate", LONG, X_Onegrad_View="one"))
+        assert b"200" in received(older, b"progress").split(b"\r\n")[0]
+        small = {"state": state_of(), "points": 2, "trials": 2}
+        newer = client.post("/api/simulate", json=small, headers={"X-Onegrad-View": "one"})
+        assert json.loads(newer.text.splitlines()[-1]) == {"done": True}
+        received(older, b"overtaken")
 
 
 def test_a_simulation_ends_with_its_client():
     with explorer_client() as client:
-        body = json.dumps({"state": state_of(), "points": 24, "trials": 32}).encode()
-        for _ in range(3):  # more than may run at once
-            head = (
-                f"POST /api/simulate HTTP/1.1\r\nHost: 127.0.0.1:{client.port}\r\n"
-                f"X-Onegrad-Token: {TOKEN}\r\nContent-Length: {len(body)}\r\n\r\n"
-            )
+
+        def taken():
             with client.connect() as connection:
-                connection.sendall(head.encode() + body)
-                assert b"200" in connection.recv(1000).split(b"\r\n")[0]
-            time.sleep(0.5)
+                connection.sendall(posted(client.port, "/api/simulate", LONG))
+                return b"200" in connection.recv(1000).split(b"\r\n")[0]
+
+        for _ in range(3):  # more than may run at once
+            until(taken)
 
 
 def test_at_most_a_few_workers_are_started():
@@ -193,38 +214,23 @@ def test_at_most_a_few_workers_are_started():
 
 
 def test_a_newer_event_overtakes_an_older_one():
-    slow = state_of({"training.steps": 3, "dimension": 1500, "readout.samples": 1500})
-    with explorer_client() as client:
-        answers = []
-
-        def ask(state, turn):
-            headers = {"X-Onegrad-View": "page", "X-Onegrad-Turn": str(turn)}
-            answers.append(
-                (turn, client.post("/api/curve", json={"state": state}, headers=headers))
-            )
-
-        older = threading.Thread(target=ask, args=(slow, 1))
-        older.start()
-        time.sleep(0.5)
-        ask(state_of(), 2)
-        older.join()
-        ask(state_of(), 1)
-    by_arrival = [(turn, answer.json()) for turn, answer in answers]
-    assert by_arrival[0][0] == 1  # answered before the newer one was computed
-    assert by_arrival[0][1] == {"overtaken": True}
-    assert by_arrival[1][1]["method"] == "closed"
+    view = {"X-Onegrad-View": "page"}
+    with explorer_client() as client, client.connect() as older:
+        state = state_of(ENDLESS)
+        turn = {"X_Onegrad_View": "page", "X_Onegrad_Turn": 1}
+        older.sendall(posted(client.port, "/api/curve", {"state": state}, **turn))
+        assert client.get("/api/controls").status_code == 200  # so the request before it was read
+        newer = client.post(
+            "/api/curve", json={"state": state_of()}, headers={**view, "X-Onegrad-Turn": "2"}
+        )
+        assert newer.json()["method"] == "closed"
+        assert received(older, b"}").endswith(b'{"overtaken":true}')
 
 
 def test_work_of_a_client_that_has_gone_is_given_up():
-    slow = state_of({"training.steps": 3, "dimension": 1500, "readout.samples": 1500})
-    body = json.dumps({"state": slow}).encode()
     with explorer_client() as client:
-        head = (
-            f"POST /api/curve HTTP/1.1\r\nHost: 127.0.0.1:{client.port}\r\n"
-            f"X-Onegrad-Token: {TOKEN}\r\nContent-Length: {len(body)}\r\n\r\n"
-        )
         for _ in range(40):  # more than may be at work
             with client.connect() as connection:
-                connection.sendall(head.encode() + body)
-                time.sleep(0.02)
-        assert client.post("/api/curve", json={"state": state_of()}).status_code == 200
+                connection.sendall(posted(client.port, "/api/curve", {"state": state_of(ENDLESS)}))
+                assert client.get("/api/controls").status_code == 200
+        until(lambda: client.post("/api/curve", json={"state": state_of()}).status_code == 200)

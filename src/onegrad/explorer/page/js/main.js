@@ -170,7 +170,8 @@ function lookForSources(pauses) {
   setTimeout(async () => {
     const known = description.sources?.length ?? 0;
     const missing = state.base !== null && !description.sources?.some(({ name }) => name === state.base);
-    const next = await server.get("/api/controls");
+    const next = await server.get("/api/controls").catch(() => null);
+    if (next === null) return; // whoever asks for a curve next is told
     description = { ...description, sources: next.sources, presets: next.presets };
     if (next.sources.length > known) showState();
     if (missing && next.sources.some(({ name }) => name === state.base)) ask();

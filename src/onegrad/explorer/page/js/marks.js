@@ -47,7 +47,8 @@ export function drawPoints(plot, points) {
   const { ctx, bbox } = plot;
   ctx.save();
   ctx.beginPath();
-  ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+  const room = 3 * RADIUS * devicePixelRatio; // a marker at an end of the axis is seen whole
+  ctx.rect(bbox.left - room, bbox.top, bbox.width + 2 * room, bbox.height);
   ctx.clip();
   for (const point of points) drawPoint(plot, point);
   ctx.restore();

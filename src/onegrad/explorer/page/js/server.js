@@ -1,5 +1,7 @@
 // Requests to the server that the page came from; there is no other host.
 
+const GONE = "server: does not answer; start onegrad explore again and open its new address";
+
 /** An answer that is no success: `status`, and the server's line as message. */
 export class Refusal extends Error {
   constructor(status, message) {
@@ -23,7 +25,9 @@ export function connect({ token, turn }) {
   });
 
   async function send(path, options) {
-    const response = await fetch(path, { cache: "no-store", ...options });
+    const response = await fetch(path, { cache: "no-store", ...options }).catch((error) => {
+      throw error.name === "AbortError" ? error : new Refusal(0, GONE);
+    });
     if (!response.ok) throw new Refusal(response.status, await reason(response));
     return response;
   }
