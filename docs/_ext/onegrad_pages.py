@@ -17,6 +17,7 @@ from onegrad.describe.schema import field_table
 CODE = re.compile(r"(`[^`]+`)")
 RULE = re.compile(r"-{3,}")
 ENTRY = re.compile(r"([\w, ]+?) : (.*)")
+CITED = re.compile(r" \[(\d+)\]")
 SPECIAL = re.compile(r"([*_|\\])")
 
 
@@ -36,10 +37,16 @@ class FieldsOf(Directive):
 
 
 def as_rst(text: str) -> str:
-    """Return a line of a docstring, plain text with `code`, as reStructuredText."""
+    """Return a line of a docstring, plain text with `code`, as reStructuredText.
+
+    `[1]` becomes a link to the reference of that number.
+    """
     parts = CODE.split(text)
     return "".join(
-        f"`{part}`" if CODE.fullmatch(part) else SPECIAL.sub(r"\\\1", part) for part in parts
+        f"`{part}`"
+        if CODE.fullmatch(part)
+        else CITED.sub(r" :ref:`[\1] <ref-\1>`", SPECIAL.sub(r"\\\1", part))
+        for part in parts
     )
 
 

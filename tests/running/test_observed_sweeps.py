@@ -54,7 +54,7 @@ def test_gaps_are_paired_at_every_step(tmp_path):
     assert list(theory[theory["model"] == "network"]["step"]) == [0, 1, 2, 3]
     assert (theory["count"] == 3).all()
     pytest.importorskip("xarray")
-    assert results.to_xarray()["mean"].sizes["step"] == 4
+    assert results.to_xarray()["test_mse"].sizes["step"] == 4
 
 
 @pytest.mark.parametrize("observe", ["steps", "neurons"])

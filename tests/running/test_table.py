@@ -19,18 +19,20 @@ def test_the_view_by_axes_has_the_table_s_numbers(tmp_path):
     found = run_sweep(sweep, tmp_path)
     data, frame = found.to_xarray(), found.to_frame()
     assert dict(data.sizes) == {
-        "network.activation": 2,
-        "scaling.strength": 2,
-        "readout.samples": 2,
+        "activation": 2,
+        "strength": 2,
+        "readout.samples": 2,  # two axes end in this word
         "verb": 1,
         "model": 1,
         "ridge": 2,
-        "metric": 4,
     }
     assert data["training.samples"].values.tolist() == [40, 60]
+    paths = {"activation": "network.activation", "strength": "scaling.strength"}
     for line in frame.to_dict("records"):
-        where = {dim: line[dim] for dim in data["mean"].dims}
-        assert float(data["mean"].sel(where)) == line["mean"]
+        where = {dim: line[paths.get(dim, dim)] for dim in data.sizes}
+        assert float(data[line["metric"]].sel(where)) == line["mean"]
+        assert float(data[f"{line['metric']}_stderr"].sel(where)) == line["stderr"]
+        assert int(data["count"].sel(where)) == line["count"]
 
 
 def test_settings_that_differ_off_the_axes_are_never_averaged(tmp_path):

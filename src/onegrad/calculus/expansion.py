@@ -41,7 +41,7 @@ class HermiteExpansion:
 
 
 def expand(activation: Function | str, scale: float, *, degree: int) -> HermiteExpansion:
-    """Return the Hermite expansion of σ at deviation b = scale (Demir & Dogan, Theorem 2)."""
+    """Return the Hermite expansion of σ at deviation b = scale (Demir & Dogan [1], Theorem 2)."""
     positive_number("scale", scale)
     whole_number("degree", degree, least=0)
     zero, deviation = np.zeros(1), np.array([scale])

@@ -116,7 +116,7 @@ def matrix_spectrum(matrix: Floats) -> MatrixSpectrum:
 
 
 def predicted_spikes(exponent: float, activation: Function | str) -> tuple[int, ...] | None:
-    """Return the degrees j whose spike is predicted when ‖ηG‖ ≍ d^a (Moniri et al., ICML 2024).
+    """Return the degrees j whose spike is predicted when ‖ηG‖ ≍ d^a (Moniri et al. [4]).
 
     For (l − 1)/(2l) < a < l/(2l + 2) they are j ≤ l with E[σ(z)H_j(z)] ≠ 0; none at a ≤ 0. From
     a = ½ on, and beyond LARGEST_BAND, nothing is predicted: None.
@@ -138,7 +138,7 @@ def second_step_outliers(
     After a first step of norm n^a₁, σ' of the pre-activations holds the degree j of the first
     direction at the scale n^{−j(½−a₁)}, so that the second gradient, on an independent batch, has a
     part of rank one for every j with E[σ'H_j] = E[σH_{j+1}] ≠ 0. It stands out where
-    a₂ > j(½ − a₁): up to j = ⌊a₂/(½ − a₁)⌋, the count of Moniri and Hassani (2026). None where an
+    a₂ > j(½ − a₁): up to j = ⌊a₂/(½ − a₁)⌋, the count of Moniri and Hassani [10]. None where an
     exponent is outside (0, ½).
     """
     if not (0 < first < 0.5 and 0 < second < 0.5):

@@ -1,6 +1,6 @@
 """Gaussian mixtures with structured covariance, drawn and sampled without any n×n matrix.
 
-x | c ~ N(μ_c, Σ_c),   Σ_c = s_c² I + Σ_i θ_{c,i} γ_{c,i} γ_{c,i}ᵀ   (Demir & Dogan, §2)
+x | c ~ N(μ_c, Σ_c),   Σ_c = s_c² I + Σ_i θ_{c,i} γ_{c,i} γ_{c,i}ᵀ   (Demir & Dogan [1], §2)
 """
 
 from __future__ import annotations

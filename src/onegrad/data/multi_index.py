@@ -62,8 +62,8 @@ LabelNoise = Annotated[float, Strict(), Field(ge=0, le=LARGEST_LABEL, allow_inf_
 class MultiIndex(TeacherDescription):
     """A teacher of r = len(links) orthogonal directions w*_i of length `norm`.
 
-    `combine`, with s_i = σ*_i(w*_iᵀx): "mean" is (1/r) Σ s_i (Dandi et al.), "sum" Σ s_i, "product"
-    Π s_i, "staircase" s_1 + s_1 s_2 + s_1 s_2 s_3 + …; noise·N(0, 1) is added.
+    `combine`, with s_i = σ*_i(w*_iᵀx): "mean" is (1/r) Σ s_i (Dandi et al. [5]), "sum" Σ s_i,
+    "product" Π s_i, "staircase" s_1 + s_1 s_2 + s_1 s_2 s_3 + …; noise·N(0, 1) is added.
     `directions`: "random", "spikes" or "last_spikes" (the first or the last along Σ_{c,i} γ_{c,i},
     the others random), or an n × r array with orthonormal columns.
     """
@@ -125,7 +125,7 @@ class MultiIndex(TeacherDescription):
     def complete(cls, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Return a problem's fields with isotropic inputs and η = 2k where no data are said.
 
-        So they are published (Dandi et al.).
+        So they are published (Dandi et al. [5]).
         """
         if "data" in fields:
             return dict(fields)

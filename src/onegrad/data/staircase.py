@@ -27,7 +27,7 @@ UNSEEN = 1e-9  # share of a variance beyond the degrees looked at that leaves a 
 def hermite_tensor(teacher: MultiIndex, degree: int) -> Floats:
     """Return C_k = E[y He_k(z)], the symmetric tensor of shape (r, …, r) with k = `degree` axes.
 
-    Its entry (i_1 … i_k) is E[y Π_i H_{α_i}(z_i)], α_i how often i occurs (Dandi et al., §2).
+    Its entry (i_1 … i_k) is E[y Π_i H_{α_i}(z_i)], α_i how often i occurs (Dandi et al. [5], §2).
     """
     whole_number("degree", degree, least=0)
     if degree > LARGEST_DEGREE or teacher.rank**degree > MOST_ENTRIES:
@@ -41,8 +41,8 @@ def hermite_tensor(teacher: MultiIndex, degree: int) -> Floats:
 def first_direction(teacher: MultiIndex) -> Floats:
     """Return Σ_i E[y z_i] e_i in the teacher's coordinates: where the first step's gradients point.
 
-    For a mean of links this is (1/r) Σ_i E[zσ*_i(z)] w*_i (Dandi et al., Theorem 1); 0 where the
-    target has no linear part.
+    For a mean of links this is (1/r) Σ_i E[zσ*_i(z)] w*_i (Dandi et al. [5], Theorem 1); 0 where
+    the target has no linear part.
     """
     return hermite_tensor(teacher, 1)
 
@@ -75,7 +75,7 @@ def staircase(teacher: MultiIndex, *, degree: int = 6) -> Staircase:
 
     With U the directions learned so far, the leap is the least l for which some C_k, contracted
     k − l times with U, has a part of l axes outside U; the directions of that part are learned next
-    (Abbe et al., 2023, made independent of the basis; l = 1 throughout: Dandi et al.'s staircase).
+    (Abbe et al. [6], made independent of the basis; l = 1 throughout: a staircase of [5]).
     Tensors of more than MOST_ENTRIES entries are left out for products and staircases of many
     links: the result's `degree` says how far it went. Those of means and sums are diagonal.
     """

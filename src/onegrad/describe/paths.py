@@ -5,7 +5,7 @@ In keyword arguments the dots are double underscores: `network__width`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from onegrad.describe.exceptions import InvalidInput
@@ -18,6 +18,13 @@ class Branch(dict[str, Any]):
 def dotted(name: str) -> str:
     """Return the path of a keyword argument."""
     return name.replace("__", ".")
+
+
+def last_words(paths: Sequence[str], *, taken: Sequence[str] = ()) -> dict[str, str]:
+    """Return the last word of each path, the whole path where another or `taken` has that word."""
+    words = {path: path.rpartition(".")[2] for path in paths}
+    known = [*words.values(), *taken]
+    return {path: path if known.count(word) > 1 else word for path, word in words.items()}
 
 
 def by_path(values: Mapping[str, Any]) -> Branch:

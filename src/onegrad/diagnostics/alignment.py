@@ -57,7 +57,7 @@ def _class_directions(mixture: Mixture) -> Floats:
 def first_line(instance: Instance, directions: Floats) -> Floats:
     """Return E[y x] in the watched directions: where the first step's gradients point.
 
-    For isotropic inputs and a mean of links this is (1/r) Σ_i E[zσ*_i(z)] w*_i (Dandi et al.,
+    For isotropic inputs and a mean of links this is (1/r) Σ_i E[zσ*_i(z)] w*_i (Dandi et al. [5],
     Theorem 1); 0 where the target has no linear part.
     """
     teacher, total = instance.teacher, np.zeros(len(directions))

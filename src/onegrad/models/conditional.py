@@ -1,7 +1,7 @@
 """The conditional Gaussian model: Gaussian features given the component and spike coordinates.
 
 With S_c = [γ_{c,1…d}, v], v the leading right singular vector of F̂ − F, P the projector on span S_c
-and z⊥ = (I − P)(x − μ_c) (Demir & Dogan, Theorem 1; formulas reconstructed):
+and z⊥ = (I − P)(x − μ_c) (Demir & Dogan [1], Theorem 1; formulas reconstructed):
 
     φ̂ = a_0 + (a_1/s) ⊙ (F̂z⊥) + (a_2/√2) ⊙ (L_2 g_1) + √(Eσ² − a_0² − a_1² − a_2²/2) ⊙ g_2,
 

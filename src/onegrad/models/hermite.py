@@ -72,7 +72,7 @@ class HermiteMap:
 
 @dataclass(frozen=True)
 class HermiteModel(Model):
-    """The Hermite model of one degree; degree 1 is Hu and Lu's linear Gaussian model."""
+    """The Hermite model of one degree; degree 1 is the linear one of Hu and Lu [2]."""
 
     polynomial_degree: int
 

@@ -28,7 +28,7 @@ class Training(Value):
     D follows from the gradient by the `rule`. `subtract` is the part of the labels that is
     estimated on a step's batch, taken off before step and readout, and added back to predictions:
     "none", the "mean", mean and "linear" part by least squares, or both by "moments": mean y and
-    mean (y − ȳ)x, as Dandi et al. publish it.
+    mean (y − ȳ)x, as Dandi et al. [5] publish it.
     """
 
     rivals: ClassVar[dict[str, tuple[str, ...]]] = {

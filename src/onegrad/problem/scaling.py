@@ -42,9 +42,9 @@ ChangeExponent = Annotated[
 class Scaling(Value):
     """Step size η and data spread θ: by strength β and weighting α, or each by itself.
 
-    θ = n^{β(1−α)} and η = n^{βα}; or `spread` θ and one of `learning_rate` η, `per_width` c:
-    η = ck, `per_root` c: η = c√(Nk), N the samples of a step (both Dandi et al.), and
-    `change_exponent` a: the change ηD of a step has spectral norm n^a (Moniri et al.).
+    θ = n^{β(1−α)} and η = n^{βα} [1]; or `spread` θ and one of `learning_rate` η, `per_width` c:
+    η = ck, `per_root` c: η = c√(Nk), N the samples of a step (both [5]), and
+    `change_exponent` a: the change ηD of a step has spectral norm n^a (Moniri et al. [4]).
     `trace`, `norm` and `bulk_deviation` override Tr Σ, ‖Σ‖ and b = √(n s²/Tr Σ); `degree_cap`
     bounds the default Hermite degree.
     """
@@ -226,8 +226,8 @@ def resolve_scales(
     """Return the scales of a drawn population; `samples` are those of a step.
 
     b is the deviation of f_iᵀx off the spikes: √(n s²/Tr Σ), or s when rows of F have norm 1.
-    When β is not given, it is log(η‖Σ‖)/log n; a change of norm n^a has η ≍ n^{a+½} (Moniri et
-    al.: ‖G‖ ≍ n^{−½}).
+    When β is not given, it is log(η‖Σ‖)/log n; a change of norm n^a has η ≍ n^{a+½}, as
+    ‖G‖ ≍ n^{−½} (Moniri et al. [4]).
     """
     n = population.dimension
     rate = scaling.learning_rate_at(dimension=n, width=width, samples=samples)

@@ -20,6 +20,7 @@ from onegrad.describe.paths import at, leaves
 from onegrad.describe.screen import OnScreen, ScreenTable
 from onegrad.running.results_table import results_table
 from onegrad.running.store import Contents, read
+from onegrad.running.sweep_dataset import sweep_dataset
 from onegrad.running.sweeps import RIDGE, Sweep
 from onegrad.verbs.errors import paired_gap
 
@@ -250,29 +251,14 @@ class Results(OnScreen):
         ]
 
     def to_xarray(self) -> xarray.Dataset:
-        """Return mean, stderr and count by axis, verb, model, (step,) ridge and metric.
+        """Return a variable per metric, its `…_stderr`, and `count`, over the axes.
 
-        Axes that move together share one dimension; the others are coordinates along it.
+        After them come verb, model, (step) and ridge. A dimension is the last word of an axis's
+        path: `strength` for "scaling.strength". Axes that move together share one dimension; the
+        others are coordinates along it.
         """
         require_extra("to_xarray", "xarray")
-        frame = self.to_frame()
-        leading: dict[str, str] = {}
-        for axis in self.axes:
-            same = (a for a in leading.values() if _together(frame, a, axis))
-            leading[axis] = next(same, axis)
-        dims = [axis for axis in self.axes if leading[axis] == axis]
-        steps = ["step"] if frame["step"].nunique() > 1 else []
-        index = [*dims, "verb", "model", *steps, "ridge", "metric"]
-        if frame.duplicated(index).any():
-            raise InvalidInput(
-                "results: several seeds or methods in a folder have no view by axes; use to_frame"
-            )
-        data = frame.set_index(index)[["mean", "stderr", "count"]].to_xarray()
-        for axis, leader in leading.items():
-            if axis != leader:
-                pairs = frame.drop_duplicates(leader).set_index(leader)[axis]
-                data = data.assign_coords({axis: (leader, pairs.loc[data[leader].values].values)})
-        return data
+        return sweep_dataset(self.to_frame(), list(self.axes))
 
 
 def _group(record: dict[str, Any], model: str, method: str | None) -> tuple[Any, ...]:
@@ -316,13 +302,3 @@ def setting_identity(setting: dict[str, Any]) -> str:
     """Return what tells a setting from all others, also where no coordinate does."""
     marks = [setting["problem"], setting["numerics"], setting.get("functions", {})]
     return digest(marks)[:_SHORT]
-
-
-def _together(frame: pd.DataFrame, axis: str, other: str) -> bool:
-    """Return whether each value on one axis goes with one value on the other, and back."""
-    pairs = frame[[axis, other]].drop_duplicates()
-    return (
-        len(pairs) > 1
-        and not pairs[axis].duplicated().any()
-        and not pairs[other].duplicated().any()
-    )

@@ -1,4 +1,4 @@
-"""The limit at the maximal learning rate (Cui et al., ICML 2024), as published and corrected.
+"""The limit at the maximal learning rate (Cui et al. [3]), as published and corrected.
 
 Isotropic Gaussian inputs, y = σ_*(ξᵀx) with ‖ξ‖ = 1, rows of F normalised, w = 1/√k, odd σ and
 F̂ = F + η̃ k G. With z ~ N(0, 1):
@@ -103,7 +103,7 @@ def maximal_rate_limit(
 ) -> Limit:
     """Return the errors in the limit n → ∞ at fixed m̃/n, k/n and m/n.
 
-    `rate` is η̃ and `ridge` λ in that work's convention: in ours η = η̃k and λ/m.
+    That of Cui et al. [3]; `rate` is η̃ and `ridge` λ in their convention: in ours η = η̃k and λ/m.
     """
     step_ratio = positive_number("step_ratio", step_ratio)
     rate = positive_number("rate", rate)
@@ -228,7 +228,7 @@ class _State:
 
 
 def _solve(f: _GivenSpike, width_ratio: float, sample_ratio: float, ridge: float) -> LimitErrors:
-    """Iterate the state evolution until it stands still (Cui et al., order parameters)."""
+    """Iterate the state evolution until it stands still (Cui et al. [3], order parameters)."""
     ratios = (width_ratio, sample_ratio)
     law = marchenko_pastur(width_ratio)
     state, residual = _State(), np.inf

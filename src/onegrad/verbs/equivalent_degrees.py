@@ -40,8 +40,9 @@ class Equivalence(OnScreen, KeptResult):
     """The predicted gap of each Hermite degree to the network, and the degrees that follow.
 
     `smallest` is the lowest degree whose gap is within the tolerance, None if none is; `theorem` is
-    ⌈β/(1 − β)⌉, without a cap, None at β ≥ 1, which the theorem does not cover. A higher degree is
-    not always closer at finite n: `reason` says why where one is not, from the misfits in `scale`.
+    ⌈β/(1 − β)⌉ of [1], without a cap, None at β ≥ 1, which the theorem does not cover. A higher
+    degree is not always closer at finite n: `reason` says why where one is not, from the misfits in
+    `scale`.
     For a list of dimensions everything is that of the largest; `sizes` has an `Equivalence` of each
     dimension and `decay` the exponent of each degree.
     """

@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from onegrad.describe.checks import is_list, listed, one_of
-from onegrad.describe.exceptions import InvalidInput
+from onegrad.describe.extras import require_extra
+from onegrad.describe.paths import last_words
 from onegrad.models.model import Model
 from onegrad.models.resolve import parse_model
 
@@ -34,13 +35,11 @@ def errors_dataset(errors: Errors) -> xarray.Dataset:
     A curve over a field has the last word of its path as dimension: `strength` for
     "scaling.strength". Lists and descriptions along it become texts.
     """
-    try:
-        import xarray
-    except ImportError:
-        raise InvalidInput("xarray: is not installed; pip install 'onegrad[xarray]'") from None
+    require_extra("to_xarray", "xarray")
+    import xarray
+
     axes = dict(errors.axes)
-    names = {name: name.rpartition(".")[2] for name in axes}
-    plain = {n: n if list(names.values()).count(short) > 1 else short for n, short in names.items()}
+    plain = last_words(list(axes))
     return xarray.Dataset(
         {name: (list(plain.values()), values) for name, values in errors.metrics.items()},
         coords={plain[name]: [_label(value) for value in axes[name]] for name in axes},

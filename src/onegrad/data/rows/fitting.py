@@ -1,7 +1,7 @@
 """Fit a Gaussian mixture with low-rank covariances to labelled data.
 
 Each class is clustered by k-means; each cluster becomes a component with its mean and the maximum
-likelihood covariance of the form level·I + rank spikes (probabilistic PCA: Tipping & Bishop 1999).
+likelihood covariance of the form level·I + rank spikes (probabilistic PCA: Tipping & Bishop [7]).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def fit_mixture(
 
     Without `components_per_class` the number among 1, 2, 4, 8 and 16 with the highest likelihood
     on a held-out quarter of the rows is taken. The components carry their labels, and strengths
-    relative to a spread of 1.
+    relative to a spread of 1; their covariances are those of probabilistic PCA [7].
     """
     whole_number("seed", seed, least=0)
     whole_number("rank", rank, least=0)

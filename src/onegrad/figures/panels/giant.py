@@ -1,7 +1,7 @@
 """The panels of giant steps: declarative entries, no code of their own.
 
-G1, G2, G3 and G5 are after Dandi et al., "How two-layer neural networks learn, one (giant) step
-at a time"; G4 after Moniri et al., ICML 2024.
+G1, G2, G3 and G5 are after Dandi et al. [5], "How two-layer neural networks learn, one (giant)
+step at a time"; G4 after Moniri et al. [4].
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The synthetic panels of the paper, and ours beside them.
 
 A study is a sweep at two scales; a panel reads one study's rows: which metric, against what. Panels
-are numbered as in Demir & Dogan (ICLR 2025); those named with a word are ours.
+are numbered as in Demir & Dogan [1]; those named with a word are ours.
 """
 
 from __future__ import annotations
