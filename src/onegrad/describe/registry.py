@@ -107,7 +107,8 @@ class Registry(Generic[T]):
 
 def listed(names: Sequence[str]) -> str:
     """Return names for a message of one line: as many as fit, and how many more there are."""
-    said, length = [], 0
+    said: list[str] = []
+    length = 0
     for name in names:
         length += len(name) + len(", ")
         if length > LONGEST_LIST:
