@@ -33,6 +33,18 @@ def test_tuned_widths_stay_within_the_budget():
     assert found.problem.width <= 64
 
 
+@pytest.mark.parametrize("rate", [0.0, 1.0])
+def test_no_point_is_computed_twice(rate):
+    problem = small(readout__samples=100, scaling={"learning_rate": rate, "spread": 2.0})
+    for over in (["width"], ["learning_rate"]):
+        found = tune(problem, over, draws=1, method="single")
+        assert (
+            not found.curve.round({"learning_rate": 6})[["width", "learning_rate"]]
+            .duplicated()
+            .any()
+        )
+
+
 def test_a_best_value_at_the_edge_is_said():
     with pytest.warns(UserWarning, match="edge of the searched range"):
         tune(small(network__activation="hermite:2", teacher__noise=1e4), "ridge", draws=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -42,7 +43,7 @@ def candidate(problem: Problem, width: int, rate: float) -> Problem:
 
 def _same(first: Point, second: Point) -> bool:
     """Return whether two points are one but for rounding, of which a refined grid has some."""
-    return first[0] == second[0] and abs(first[1] / second[1] - 1) < ROUNDING
+    return first[0] == second[0] and math.isclose(first[1], second[1], rel_tol=ROUNDING)
 
 
 class Search:
@@ -78,7 +79,7 @@ class Search:
             (k, r)
             for k in sorted({round(w) for w in widths})
             for r in sorted({float(f"{rate:.10g}") for rate in rates})
-            if (k, r) not in self.curves
+            if not any(_same((k, r), point) for point in self.curves)
         ]
         if self.method == "closed":
             self._evaluate_drafts(todo)
@@ -192,7 +193,7 @@ class Search:
             columns = {
                 self._said(point): curves[:, self._lowest(point)[0]]
                 for point, curves in self.curves.items()
-                if not _same(point, self.best)
+                if point != self.best
             }
         return {name: draws for name, draws in columns.items() if np.all(np.isfinite(draws))}
 
