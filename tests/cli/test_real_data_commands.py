@@ -3,8 +3,10 @@
 import json
 
 import pytest
+from matplotlib.figure import Figure
 
 from conftest import onegrad_here
+from onegrad import Results
 
 FEW = ["--samples", "30", "--test-samples", "rest", "--width", "20", "--ridge", "1e-2"]
 DIGITS = ["--data", "digits", "--classes", "3,8", *FEW]
@@ -22,6 +24,40 @@ def test_the_best_constant_stands_in_every_table():
     assert "on rows that the fit has not seen (2 trials)" in predicted.stderr
     synthetic = ["--dimension", "30", "--samples", "40", "--width", "20"]
     assert "best constant" in onegrad_here("simulate", *synthetic, "--trials", "1").stdout
+
+
+DIGITS_SWEEP = """
+models = "network"
+trials = 2
+[problem]
+test_samples = "rest"
+[problem.data]
+file = "digits"
+classes = [3, 8]
+weights = [0.25, 0.75]
+[problem.readout]
+samples = 30
+[axes]
+"readout.ridge" = [1e-2, 1e-1]
+"""
+
+
+def test_the_best_constant_stands_in_tables_of_sweeps_and_steps(tmp_path):
+    (tmp_path / "sweep.toml").write_text(DIGITS_SWEEP)
+    assert onegrad_here("sweep", "sweep.toml", "--out", "runs", cwd=tmp_path).returncode == 0
+    shares = {"test_mse": "0.75", "misclassification": "0.25"}  # 1 − (1/2)², the rarer class
+    for metric, constant in shares.items():
+        shown = onegrad_here("results", "runs", "--metric", metric, cwd=tmp_path).stdout
+        assert "best constant" in shown
+        assert shown.count(f" {constant} ") == 2
+    assert (
+        "best constant"
+        not in onegrad_here("results", "runs", "--metric", "train_mse", cwd=tmp_path).stdout
+    )
+    drawn = Results.load(tmp_path / "runs").plot(ax=Figure().add_subplot())
+    assert any("best constant" in text.get_text() for text in drawn.get_legend().get_texts())
+    steps = onegrad_here("steps", *DIGITS, "--trials", "1").stdout
+    assert "best constant" in steps
 
 
 def test_tuning_says_how_sure_it_is():

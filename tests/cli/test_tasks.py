@@ -30,6 +30,18 @@ def test_a_task_names_a_teacher_and_replaces_that_of_a_file(options, teacher, tm
 def test_options_of_other_teachers_are_refused_in_one_line():
     done = onegrad_here("simulate", "--task", "sign", "--slope", "2")
     assert done.returncode == 2
-    assert done.stderr == "onegrad: slope='2': belongs to another --task; leave it out\n"
+    remedy = "belongs to --task logistic; give that, or leave it out"
+    assert done.stderr == f"onegrad: slope='2': {remedy}\n"
+    for option, owner in (
+        (["--slope", "2"], "--task logistic"),
+        (["--flips", "0.1"], "--task sign or classification"),
+        (["--combine", "sum"], "--links"),
+        (["--directions", "spikes"], "--links"),
+        (["--links", "z", "--direction", "spikes"], "another --task"),
+        (["--task", "classification", "--link", "tanh"], "another --task"),
+    ):
+        done = onegrad_here("simulate", *option)
+        assert done.returncode == 2
+        assert f"belongs to {owner}; " in done.stderr, done.stderr
     misspelt = onegrad_here("simulate", "--task", "labels")
     assert misspelt.returncode == 2

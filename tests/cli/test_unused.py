@@ -16,6 +16,8 @@ REFUSED = [
     (["simulate", *SMALL, "--components", "1", "--alignment", "0.5"], "there is one"),
     (["simulate", *SMALL, "--components", "1", "--equal-totals"], "there is one"),
     (["simulate", *SMALL, "--rank", "0", "--strengths", "2"], "raise --rank"),
+    (["simulate", *SMALL, "--rank", "0", "--learning-rate", "1", "--spread", "2"], "raise --rank"),
+    (["simulate", *SMALL, "--rank", "0", "--alignment", "0.5"], "raise --rank"),
     (["tune", *SMALL, "--over", "ridge", "--ridge", "1"], "the ridge is searched"),
     (["tune", *SMALL, "--over", "ridge", "--penalty", "1"], "the ridge is searched"),
     (["tune", *SMALL, "--over", "ridge", "--budget", "90"], "add width to --over"),
@@ -23,7 +25,13 @@ REFUSED = [
     (["simulate", *SMALL, "--components", "3", "--task", "classification"], "give --labels"),
     (["simulate", *SMALL, "--alignment", "1", "--rank", "12"], "lower both ranks"),
 ]
+CAPPED = ["--degree-cap", "2"]
 NOTED = [
+    (["simulate", *SMALL, *CAPPED, "--models", "network"], "--degree-cap does nothing here"),
+    (["predict", *SMALL, *CAPPED, "--models", "hermite:2"], "--degree-cap does nothing here"),
+    (["equivalence", *SMALL, *CAPPED, "--draws", "1"], "--degree-cap does nothing here"),
+    (["tune", *SMALL, *CAPPED, "--over", "ridge", "--draws", "1"], "--degree-cap does nothing"),
+    (["steps", *SMALL, *CAPPED, "--trials", "1"], "--degree-cap does nothing here"),
     (["predict", *SMALL, "--draws", "1", "--test", "sampled"], "--test does nothing here"),
     (["equivalence", *SMALL, "--draws", "1", "--test", "sampled"], "--test does nothing here"),
     (["tune", *SMALL, "--over", "ridge", "--draws", "1", "--test", "exact"], "--test does nothing"),
@@ -62,9 +70,10 @@ def test_an_option_that_a_command_does_not_read_is_noted(arguments, said, folder
         ["simulate", *SMALL, "--momentum", "0.5", "--steps", "2"],
         ["simulate", *ROWS, "--labels", "2,-2"],
         ["predict", *SMALL, "--draws", "1"],
+        ["simulate", *SMALL, "--degree-cap", "2", "--models", "network, hermite"],
         ["predict", *ROWS, "--draws", "1", "--test-samples", "20", "--fit-rank", "1"],
     ],
-    ids=range(6),
+    ids=range(7),
 )
 def test_options_that_are_read_are_not_spoken_of(arguments, folder):
     """Negative control."""

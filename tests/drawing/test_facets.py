@@ -113,13 +113,24 @@ def test_an_axis_is_logarithmic_where_its_values_are_spaced_so(places, log):
     assert is_log_spaced(pd.Series(places)) == log
 
 
-def test_a_constant_far_above_is_left_out():
+def test_constants_that_differ_are_a_line_through_the_points_and_one_entry():
+    rising = table(("",)).assign(constant=lambda t: t["value"].mean() + 0.1 * t["x"])
+    axes = draw_curves_of(rising, CurveWords("x", "y"), ax=next(iter(_two_axes())))
+    (line,) = (line for line in axes.lines if line.get_label() == "best constant prediction")
+    expected = rising.groupby("x")["constant"].mean()
+    assert line.get_xdata().tolist() == expected.index.tolist()
+    assert line.get_ydata().tolist() == pytest.approx(expected.tolist())
+    assert _labels(axes).count("best constant prediction") == 1
+
+
+def test_a_constant_far_above_is_said_and_not_drawn():
     (near, far) = (
         draw_curves_of(table(("",)), CurveWords("x", "y", "", value), ax=axes)
         for value, axes in zip((3.0, 99.0), _two_axes(), strict=True)
     )
     assert "best constant prediction" in _labels(near)
-    assert "best constant prediction" not in _labels(far)
+    assert "best constant prediction: 99, beyond" in _labels(far)
+    assert far.get_ylim()[1] < 99
 
 
 def _two_axes():

@@ -34,6 +34,13 @@ ROWS_ONLY = (
 )
 # Fields of components by the option that lists a number for each.
 BY_COMPONENT = {"weights": "weight", "labels": "label", "means": "mean", "levels": "level"}
+# Whose an option of a teacher is, where one word says it.
+OF_TEACHERS = {
+    "slope": "--task logistic; give that, or leave it out",
+    "flips": "--task sign or classification; give one, or leave it out",
+    "combine": "--links; give them, or leave it out",
+    "directions": "--links; give them, or leave it out",
+}
 OF_COMPONENTS = (*BY_COMPONENT, "rank", "strengths", "level")
 
 
@@ -231,20 +238,30 @@ def _choose_teacher(fields: dict[str, Any], given: dict[str, Any]) -> None:
 
 def _set_task(fields: dict[str, Any], given: dict[str, Any]) -> None:
     """Choose the teacher that --task names; what a file says of another kind makes room."""
-    if "task" not in given:
-        return
     from onegrad.data.teacher import TEACHERS
 
     teacher = dict(_table("teacher", fields.get("teacher", {})))
+    if "task" not in given:
+        _refuse_of_others(given, TEACHERS.kind(teacher))
+        return
     regression = "indices" if "links" in teacher else "index"
     kind = {"regression": regression, "classification": "labels"}.get(given["task"], given["task"])
+    others = _refuse_of_others(given, kind)
+    fields["teacher"] = {n: v for n, v in teacher.items() if n not in others} | {"kind": kind}
+
+
+def _refuse_of_others(given: dict[str, Any], kind: str) -> set[str]:
+    """Return the fields that teachers of another kind alone have; refuse options for them."""
+    from onegrad.data.teacher import TEACHERS
+
+    if kind not in TEACHERS.registry:
+        return set()  # the problem says which there are
     own = set(TEACHERS.registry[kind].model_fields)
     others = {name for other in TEACHERS.kinds() for name in other.model_fields} - own
-    options = tuple(
-        name for name, path in paths().items() if path in {f"teacher.{n}" for n in others}
-    )
-    _refuse(given, options, "another --task; leave it out")
-    fields["teacher"] = {n: v for n, v in teacher.items() if n not in others} | {"kind": kind}
+    for name, path in paths().items():
+        if path in {f"teacher.{other}" for other in others}:
+            _refuse(given, (name,), OF_TEACHERS.get(name, "another --task; leave it out"))
+    return others
 
 
 def _table(name: str, value: object) -> dict[str, Any]:

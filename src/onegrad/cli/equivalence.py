@@ -20,7 +20,7 @@ from onegrad.cli.common import (
     workers_option,
 )
 from onegrad.cli.options import problem_options
-from onegrad.cli.unused import note_not_tested
+from onegrad.cli.unused import note_not_tested, note_uncapped
 
 
 @click.command()
@@ -66,6 +66,7 @@ def equivalence(
     names = ("tolerance", "metric", "method", "draws", "seed", "workers")
     how = {name: options.pop(name) for name in names}
     problem = build_problem(problem_file, single_samples(options))
+    note_uncapped()
     note_not_tested(problem, method=how["method"])
     wanted = whole_numbers("degrees", degrees)
     sizes = None if dimensions is None else whole_numbers("dimensions", dimensions)

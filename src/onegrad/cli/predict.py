@@ -24,7 +24,7 @@ from onegrad.cli.common import (
     workers_option,
 )
 from onegrad.cli.options import problem_options
-from onegrad.cli.unused import note_not_tested
+from onegrad.cli.unused import note_not_tested, note_uncapped
 
 if TYPE_CHECKING:
     from onegrad.problem.problem import Problem
@@ -76,6 +76,7 @@ def predict(
         tell_plan(foresee_prediction(problem, models, **wanted), workers)
         return
     checks = checked_trials(problem, check_trials)
+    note_uncapped(models)
     note_not_tested(problem, method=method)
     how: dict[str, Any] = {"models": models, "draws": draws, "seed": seed, "workers": workers}
     how["method"] = method

@@ -22,6 +22,7 @@ def results(directory: str, csv: str | None, parquet: str | None, metric: str) -
     """Show what DIR holds: mean, standard error and count per setting, model and metric."""
     from onegrad.cli.tables import print_table
     from onegrad.describe.exceptions import InvalidInput
+    from onegrad.running.constant_errors import constant_errors
     from onegrad.running.results_table import results_table
     from onegrad.running.table import Results
 
@@ -39,7 +40,8 @@ def results(directory: str, csv: str | None, parquet: str | None, metric: str) -
     if parquet is not None:
         _write("parquet", parquet, lambda path: _to_parquet(frame, path))
     if csv is None and parquet is None:
-        print_table(results_table(frame, stored.axes, metric=metric))
+        constants = constant_errors(stored, frame, metric)
+        print_table(results_table(frame, stored.axes, metric=metric, constants=constants))
     tell_failures(stored, directory)
 
 

@@ -18,7 +18,7 @@ from onegrad.cli.common import (
     workers_option,
 )
 from onegrad.cli.options import problem_options
-from onegrad.cli.unused import note_unused
+from onegrad.cli.unused import note_uncapped, note_unused
 
 
 @click.command()
@@ -61,6 +61,7 @@ def simulate(
     if print_toml:
         print_problem(problem)
         return
+    note_uncapped(models)
     note_unused("theory alone fits a mixture", "components_per_class", "fit_rank")
     how = {"trials": trials, "target_stderr": target_stderr, "seed": seed, "workers": workers}
     if only_plan:

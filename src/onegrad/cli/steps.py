@@ -17,7 +17,7 @@ from onegrad.cli.common import (
     workers_option,
 )
 from onegrad.cli.options import problem_options
-from onegrad.cli.unused import note_unused
+from onegrad.cli.unused import note_uncapped, note_unused
 
 if TYPE_CHECKING:
     from onegrad.diagnostics.records import StepsResult
@@ -61,12 +61,14 @@ def steps(
     from onegrad.cli.tables import print_table
     from onegrad.describe.exceptions import InvalidInput
     from onegrad.diagnostics.steps_table import steps_table
+    from onegrad.verbs.best_constant import best_constant
     from onegrad.verbs.foreseen import foresee_steps
 
     problem = build_problem(problem_file, options)
     if print_toml:
         print_problem(problem)
         return
+    note_uncapped()
     note_unused("theory alone fits a mixture", "components_per_class", "fit_rank")
     if state is not None:
         note_unused("a state holds one trial, which one process runs", "workers")
@@ -82,7 +84,8 @@ def steps(
         whole = {"problem": problem.to_dict(), "seed": seed, "trials": len(runs), "runs": shown}
         click.echo(json.dumps(whole, allow_nan=False))
     else:
-        print_table(steps_table(runs))
+        constant = best_constant(problem, seed=seed, trials=len(runs)).get("test_mse")
+        print_table(steps_table(runs, constant=constant))
 
 
 def _observed(

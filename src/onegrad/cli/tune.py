@@ -22,7 +22,7 @@ from onegrad.cli.common import (
     workers_option,
 )
 from onegrad.cli.options import problem_options
-from onegrad.cli.unused import note_not_tested
+from onegrad.cli.unused import note_not_tested, note_uncapped
 
 
 @click.command()
@@ -63,6 +63,7 @@ def tune(
     how["check_trials"] = checked_trials(problem, check)
     names = [name.strip() for name in over.split(",") if name.strip()]
     _check_searched(names, options, budget)
+    note_uncapped()
     note_not_tested(problem, method=how["method"])
     if only_plan:
         wanted = {name: how[name] for name in ("method", "draws", "check_trials")}

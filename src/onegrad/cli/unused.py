@@ -44,8 +44,10 @@ def _contradictions(problem: Problem, given: dict[str, Any]) -> Iterator[tuple[s
         for name in ("alignment", "equal_totals"):
             if given.get(name):
                 yield name, "compares components, there is one; add --components, or leave it out"
-    if components is not None and "strengths" in given and not problem.data.has_spikes:
-        yield "strengths", "belong to spikes, there are none; raise --rank, or leave it out"
+    if components is not None and not problem.data.has_spikes:
+        for name in ("strengths", "spread", "alignment", "equal_totals"):
+            if given.get(name):
+                yield name, "is about spikes, there are none; raise --rank, or leave it out"
 
 
 def note_unused(reason: str, *names: str) -> None:
@@ -55,6 +57,14 @@ def note_unused(reason: str, *names: str) -> None:
         if was_given(name):
             flag = _flag(context, name)
             warnings.warn(f"{flag} does nothing here: {reason}", stacklevel=2)
+
+
+def note_uncapped(models: str = "") -> None:
+    """Say of --degree-cap that nothing reads it, unless hermite without a degree is asked for."""
+    if "hermite" not in [name.strip() for name in models.split(",")]:
+        note_unused(
+            "it bounds the degree of the model hermite, which is not asked for", "degree_cap"
+        )
 
 
 def note_not_tested(problem: Problem, *, method: str) -> None:

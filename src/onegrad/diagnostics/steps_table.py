@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 SHOWN_NUMBERS = 8  # of the first direction
 
 
-def steps_table(runs: Sequence[StepsResult]) -> ScreenTable:
-    """Return a row per step, means over trials."""
+def steps_table(runs: Sequence[StepsResult], *, constant: float | None = None) -> ScreenTable:
+    """Return a row per step, means over trials; with the best constant's test MSE where given."""
     summary = _summary([run.lines() for run in runs if run.records])
     columns = summary[0][0] if summary else {}
     overlaps = [name for name in columns if name.startswith("weight_overlap")]
@@ -25,6 +25,8 @@ def steps_table(runs: Sequence[StepsResult]) -> ScreenTable:
     named = [f"overlaps w 1…{len(overlaps)}" if many else "overlap w"] if overlaps else []
     titles = ["step", "test MSE", "angle g", "angle w", "outside g", *named]
     rows = [tuple(_cells(means, errors, overlaps)) for means, errors in summary]
+    if constant is not None:
+        rows.append(("best constant", f"{constant:.5g}", *[""] * (len(titles) + 1)))
     first = runs[0]
     which = f"trial {first.trial}" if len(runs) == 1 else f"{len(runs)} trials"
     return ScreenTable(

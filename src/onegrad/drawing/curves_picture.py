@@ -1,7 +1,8 @@
 """Values against an axis: simulation as markers with error bars, theory as lines with bands.
 
 A table has a line per point: x, value, stderr, model, hue, theory (whether it was predicted), and
-theory_error, how far a prediction may be off, relative, NaN where that is not known.
+theory_error, how far a prediction may be off, relative, NaN where that is not known. A column
+constant, where there is one, has the error of the best constant at the point.
 """
 
 from __future__ import annotations
@@ -15,14 +16,11 @@ import numpy as np
 from onegrad.describe.arrays import Floats
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.drawing.canvas import axes_for, finish
+from onegrad.drawing.constant_line import constant_entries
 from onegrad.drawing.look import (
-    CONSTANT,
-    CONSTANT_LABEL,
     DASHES,
     GREY,
-    LONG_DASHES,
     STYLES,
-    is_near,
     log_x,
     log_y,
     model_name,
@@ -71,22 +69,11 @@ def draw_curves_of(
         _add_series(axes, points, looks[hue, model], theory=bool(theory), label=label)
     handles = legend_handles(whole, words, looks)
     log = _is_wide(whole["value"].to_numpy(float))
-    handles += _constant_line(axes, words.constant, table["value"].to_numpy(float), log=log)
+    handles += constant_entries(axes, table, words.constant, log=log)
     _scale_x(axes, table["x"])
     if log:
         log_y(axes)
     return finish(axes, x=words.x, y=words.y, handles=handles)
-
-
-def _constant_line(axes: Axes, value: float | None, values: Floats, *, log: bool) -> list[Artist]:
-    """Draw the best constant where it is near, once on the same axes, and return its entry."""
-    there = any(line.get_label() == CONSTANT_LABEL for line in axes.lines)
-    if there or value is None or not np.isfinite(value):
-        return []
-    if not is_near(np.array([value]), values, log=log):
-        return []
-    look: dict[str, Any] = {"color": CONSTANT, "ls": LONG_DASHES, "lw": 1.0, "zorder": 1}
-    return [axes.axhline(value, label=CONSTANT_LABEL, **look)]
 
 
 def _scale_x(axes: Axes, places: pd.Series) -> None:

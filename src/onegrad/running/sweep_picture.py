@@ -13,6 +13,7 @@ from onegrad.describe.exceptions import InvalidInput
 from onegrad.drawing.curves_picture import BANDED, CurveWords
 from onegrad.drawing.look import field_label, metric_label
 from onegrad.running.closed_rows import with_closed_of_all
+from onegrad.running.constant_errors import constant_errors
 from onegrad.running.sweeps import RIDGE
 from onegrad.verbs.methods import METHODS
 
@@ -70,7 +71,8 @@ def sweep_picture(
     if known["x"] is None:
         known["x"] = _only_axis(varied, known)
     _require_all_shown(varied, known)
-    return _picture(lines, known, metric)
+    constants = lines["setting"].map(constant_errors(results, lines, metric))
+    return _picture(lines.assign(constant=constants), known, metric)
 
 
 def _column(name: str, path: str | None, columns: list[str]) -> str | None:
@@ -173,6 +175,7 @@ def _picture(lines: pd.DataFrame, known: dict[str, str | None], metric: str) -> 
             "value": lines["mean"],
             "stderr": lines["stderr"],
             "theory_error": lines["theory_error"],
+            "constant": lines["constant"].astype(float),
             "model": lines["model"],
             "hue": column(colours),
             "theory": lines["verb"] == "predict",

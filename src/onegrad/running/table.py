@@ -86,7 +86,10 @@ class Results(OnScreen):
         title = f"Results in {self.directory}: {len(self.contents.settings)} settings, {said}"
         known = list(frame["metric"].unique()) or ["test_mse"]
         metric = "test_mse" if "test_mse" in known else str(known[0])
-        return results_table(frame, self.axes, metric=metric, title=title)
+        from onegrad.running.constant_errors import constant_errors
+
+        constants = constant_errors(self, frame, metric)
+        return results_table(frame, self.axes, metric=metric, title=title, constants=constants)
 
     @property
     def axes(self) -> list[str]:
