@@ -81,6 +81,38 @@ def test_spikes_that_cancel_and_too_many_directions_are_refused():
         closed(crowded)
 
 
+@pytest.mark.parametrize("dimension", [1, 2, 3, 7])
+def test_few_dimensions_are_refused_in_one_line(dimension, recwarn):
+    problem = small(dimension=dimension)
+    with pytest.raises(InvalidInput, match=rf"^dimension={dimension}: .*use method='types'$"):
+        closed(problem)
+    assert not list(recwarn)
+    with pytest.warns(UserWarning, match=f"takes types: dimension={dimension}"):
+        assert predict(problem, ["network"], method="auto", draws=1).method == "types"
+    enough = closed(problem.replace(dimension=8)).metrics
+    assert np.isfinite(enough["test_mse"]).all()
+    assert enough["theory_error"].item() > 0.1  # eight are few, and it says so
+
+
+def test_a_curve_says_every_doubt_once_with_its_worst_figure():
+    """Each point has its own figure, and would have its own line."""
+    problem = small(network__width=50, training__samples=50, readout__samples=50)
+    ridges = [1e-7, 1e-6, 1e-5]
+    with pytest.warns(UserWarning, match="noise is amplified") as caught:
+        predict_curve(problem, ridge=ridges, models="network", method="closed")
+    over = {"readout.ridge": ridges}
+    with pytest.warns(UserWarning, match="noise is amplified") as along:
+        predict_curve(problem, over=over, models="network", method="closed")
+    with pytest.warns(UserWarning, match="noise is amplified") as alone:
+        closed(problem.replace(readout__ridge=ridges[0]))
+    lines = [
+        [str(w.message) for w in found if "amplified" in str(w.message)]
+        for found in (caught, along, alone)
+    ]
+    assert [len(own) for own in lines] == [1, 1, 1]
+    assert lines[0] == lines[1] == lines[2]  # the smallest penalty is the worst
+
+
 @pytest.mark.parametrize("teacher", [{"kind": "labels"}, {"direction": "spikes"}, {}])
 def test_a_problem_is_told_as_it_is_drawn(teacher):
     """η, spread, trace and degree are those of a draw; its norm differs by overlaps of spikes."""

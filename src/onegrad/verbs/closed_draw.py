@@ -14,6 +14,7 @@ from onegrad.models.model import Model
 from onegrad.models.resolve import models_named
 from onegrad.problem.problem import Problem
 from onegrad.theory.closed.closed_errors import Answer, ClosedTheory, Question, answers
+from onegrad.theory.closed.doubts import Note, worst_notes
 from onegrad.verbs.closed_setting import closed_problem
 from onegrad.verbs.methods import Method
 from onegrad.verbs.step_axis import Metrics
@@ -21,7 +22,7 @@ from onegrad.verbs.step_axis import Metrics
 KNOWN = ("network@trained", "network@initial")
 TOGETHER = 64  # problems whose grids are kept at once
 
-Predicted = tuple[dict[str, Metrics], tuple[str, ...]]  # by model's name, and notes
+Predicted = tuple[dict[str, Metrics], tuple[Note, ...]]  # by model's name, and notes
 
 
 def require_closed_models(models: Sequence[Model]) -> None:
@@ -61,13 +62,15 @@ def answer_without_draws(
         for note in notes:
             warnings.warn(f"theory: {note}", stacklevel=3)
         return metrics
+    doubt: str | None
     try:
         metrics, notes = predict_closed(problem, models, samples=samples)
+        doubt = notes[0] if notes else None
     except (InvalidInput, Failure) as error:
-        notes = (str(error),)
-    if not notes:
+        doubt = str(error)
+    if doubt is None:
         return metrics
-    warnings.warn(f"theory: method='auto' takes types: {notes[0]}", stacklevel=3)
+    warnings.warn(f"theory: method='auto' takes types: {doubt}", stacklevel=3)
     return None
 
 
@@ -122,7 +125,7 @@ def _predicted(
 
 def _by_name(
     models: Sequence[Model],
-    by_key: dict[str, tuple[Metrics, tuple[str, ...]]],
+    by_key: dict[str, tuple[Metrics, tuple[Note, ...]]],
     samples: tuple[int, ...] | None,
 ) -> Predicted:
     """Return the metrics of every model of one problem, and all notes once."""
@@ -133,7 +136,7 @@ def _by_name(
             metrics = {name: values[0] for name, values in metrics.items()}
         require_finite(model.name, metrics)
         out[model.name] = metrics
-    return out, tuple(dict.fromkeys(note for _, notes in by_key.values() for note in notes))
+    return out, worst_notes(note for _, notes in by_key.values() for note in notes)
 
 
 @dataclass(frozen=True)
@@ -170,19 +173,20 @@ class ModelCurve:
             for _, theory in self.told.theories
         ]
 
-    def metrics(self, parts: Sequence[Answer]) -> tuple[Metrics, tuple[str, ...]]:
+    def metrics(self, parts: Sequence[Answer]) -> tuple[Metrics, tuple[Note, ...]]:
         """Return the mean over theories, samples × penalties, and notes on where it may fail."""
         shape = len(self.counts), len(self.ridges)
-        weighted, notes = [], []
+        weighted: list[tuple[float, Metrics]] = []
+        notes: list[Note] = []
         for (weight, _), (metrics, sure) in zip(self.told.theories, parts, strict=True):
             errors = np.array([point.theory_error for point in sure])
             values = {**metrics, "theory_error": errors}
             weighted.append((weight, {name: v.reshape(shape) for name, v in values.items()}))
             notes += [note for point in sure for note in point.notes]
-        return _averaged(weighted), tuple(dict.fromkeys(notes))
+        return _averaged(weighted), worst_notes(notes)
 
 
-def metrics_along(curves: Sequence[ModelCurve]) -> list[tuple[Metrics, tuple[str, ...]]]:
+def metrics_along(curves: Sequence[ModelCurve]) -> list[tuple[Metrics, tuple[Note, ...]]]:
     """Return the metrics of every curve and its notes; all are solved together."""
     questions = [curve.questions() for curve in curves]
     solved = iter(answers([question for own in questions for question in own]))

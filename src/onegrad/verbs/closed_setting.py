@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from math import log
 
 import numpy as np
-from scipy.stats import qmc
 
 from onegrad.calculus import functions
 from onegrad.calculus.expansion import theorem_degree
@@ -22,9 +21,9 @@ from onegrad.theory.closed.label_law import LabelLaw
 from onegrad.theory.closed.setting import ClosedSetting
 from onegrad.verbs.closed_frame import SpikeSpan, overlap_factor, spike_span
 from onegrad.verbs.closed_overlaps import with_overlaps
+from onegrad.verbs.closed_strengths import weighted_strengths
 
-STRENGTH_DRAWS = 8  # of uniform strengths
-STRENGTH_SEED = 5
+STEP_DIRECTIONS = 2  # v̂ and ê, which the step adds to spikes and means
 
 
 @dataclass(frozen=True)
@@ -79,9 +78,10 @@ def closed_problem(problem: Problem, *, draft: bool = False) -> ClosedProblem:
     spread = problem.scaling.spread_at(problem.dimension)
     settings: list[WeightedSetting] = []
     overlap, degree = 0.0, 1
-    draws = _strengths(source, spread)
-    for strengths in draws:
+    draws = weighted_strengths(source, spread)
+    for share_of_draw, strengths in draws:
         span = spike_span(source, problem.dimension, strengths)
+        _require_many_dimensions(problem, span)
         norm = problem.scaling.norm or span.norm
         degree = theorem_degree(_strength(problem, norm), cap=problem.scaling.degree_cap)
         base = replace(_setting(problem, span, norm), draft=draft or len(draws) > 1)
@@ -89,35 +89,18 @@ def closed_problem(problem: Problem, *, draft: bool = False) -> ClosedProblem:
         overlap = max(overlap, share)
         several = len(draws) == 1 and not draft
         chosen = with_overlaps(base, span.spikes, share) if several else [(1.0, base)]
-        settings += [WeightedSetting(weight / len(draws), own) for weight, own in chosen]
+        settings += [WeightedSetting(weight * share_of_draw, own) for weight, own in chosen]
     return ClosedProblem(tuple(settings), degree, overlap)
 
 
-def _strengths(source: MixtureSource, spread: float) -> list[tuple[Floats, ...]]:
-    """Return θ_i of the components of positive weight; several draws where they are uniform."""
-    columns = sum(c.rank for c in source.components if c.strengths == "uniform")
-    draws: list[Floats] = [np.zeros(0)]
-    if columns:
-        half = qmc.Sobol(columns, seed=STRENGTH_SEED).random(STRENGTH_DRAWS // 2)
-        draws = [*half, *(1 - half)]
-    return [_strengths_of(source, spread, draw) for draw in draws]
-
-
-def _strengths_of(source: MixtureSource, spread: float, draw: Floats) -> tuple[Floats, ...]:
-    out, used, total = [], 0, None
-    for c in source.components:
-        if c.strengths == "uniform":
-            own = spread * draw[used : used + c.rank]
-            used += c.rank
-        else:
-            own = spread * np.broadcast_to(np.asarray(c.strengths, float), (c.rank,))
-        if total is None:
-            total = float(own.sum())
-        elif source.equal_totals and own.sum() > 0:
-            own = own * (total / own.sum())
-        if c.weight > 0:
-            out.append(own)
-    return tuple(out)
+def _require_many_dimensions(problem: Problem, span: SpikeSpan) -> None:
+    """Raise InvalidInput unless most dimensions are off spikes, means and the step's plane."""
+    least = 2 * (span.size + STEP_DIRECTIONS)
+    if problem.dimension < least:
+        raise InvalidInput(
+            f"dimension={problem.dimension}: method='closed' needs {least} with {span.size} "
+            "directions of spikes and means; use method='types'"
+        )
 
 
 def _strength(problem: Problem, norm: float) -> float:

@@ -24,6 +24,7 @@ from onegrad.machine.pool import Progress, run_jobs
 from onegrad.models.model import Model
 from onegrad.models.resolve import models_of
 from onegrad.problem.problem import Problem, require_problem
+from onegrad.theory.closed.doubts import worst_notes
 from onegrad.training.instance import Instance, draw
 from onegrad.verbs.closed_draw import (
     answer_without_draws,
@@ -151,7 +152,7 @@ def _along_without_draws(points: Sequence[Problem], names: Sequence[str] | str) 
         asked.append((point, models))
     with threadpool_limits(limits=1):
         predicted = predict_closed_together(asked)
-    for note in dict.fromkeys(note for _, notes in predicted for note in notes):
+    for note in worst_notes(note for _, notes in predicted for note in notes):
         warnings.warn(f"theory: {note}", stacklevel=4)
     return [
         collect(point, models, [metrics], seed=0, samples=None, predicted=True, method="closed")

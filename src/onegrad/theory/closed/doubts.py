@@ -6,7 +6,7 @@ random problems; benchmarks/calibrate.py fits the constants below to them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from math import exp, log
 
@@ -29,6 +29,7 @@ SLOPES = {
     "spread": 0.138,
 }
 FLOORS = {"step_noise": 0.02, "modes": 0.02, "spread": 0.05}
+COARSER = 2.0  # times the error where types are coarser than they should be
 SMALLEST, LARGEST = 0.005, 1.0
 
 AMPLIFIED = 5.0  # test error over what is left of it without the variance of ŵ
@@ -57,34 +58,63 @@ class ClosedIndicators:
         value = CONSTANT
         for name, slope in SLOPES.items():
             value += slope * log(getattr(self, name) + FLOORS.get(name, 0.0))
-        return min(max(exp(value), SMALLEST), LARGEST)
+        error = exp(value) * (COARSER if self.coarse else 1.0)
+        return min(max(error, SMALLEST), LARGEST)
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[Note, ...]:
         """Where this is known to fail, a sentence each."""
         said = []
         if self.amplification > AMPLIFIED:
-            said.append(
+            text = (
                 f"noise is amplified {self.amplification:.1f} times, as near k = m at a small "
                 "ridge, where every such theory is off by several per cent"
             )
+            said.append(Note("amplified", self.amplification, text))
         if self.step_noise > LOUD or (self.step_noise > LOUD_FEW and self.step_ratio < FEW):
-            said.append(
+            text = (
                 f"the step adds {self.step_noise:.2g} times the initial length in noise, from "
                 f"{self.step_ratio:.2g} samples per dimension"
             )
+            said.append(Note("loud", self.step_noise, text))
         if self.modes > MODES:
-            said.append(f"few neurons: modes make {100 * self.modes:.0f} % of their resistance")
+            text = f"few neurons: modes make {100 * self.modes:.0f} % of their resistance"
+            said.append(Note("modes", self.modes, text))
         if self.spread > SPREAD:
-            said.append("features of a few samples or neurons are far larger than those of others")
+            text = "features of a few samples or neurons are far larger than those of others"
+            said.append(Note("spread", self.spread, text))
         if self.random_overlap > OVERLAP:
-            said.append(
+            text = (
                 "one random overlap of teacher and spikes decides: single draws differ by tens of "
                 "per cent"
             )
+            said.append(Note("overlap", self.random_overlap, text))
         if self.coarse:
-            said.append("several strong directions: types are coarser than they should be")
-        return tuple(f"method='closed': {note}" for note in said)
+            text = "several strong directions: types are coarser than they should be"
+            said.append(Note("coarse", 1.0, text))
+        return tuple(said)
+
+
+class Note(str):
+    """A sentence on where a prediction may fail, with the kind and the size of the doubt."""
+
+    kind: str
+    size: float
+
+    def __new__(cls, kind: str, size: float, text: str) -> Note:
+        """Return the sentence with its kind and size."""
+        note = super().__new__(cls, f"method='closed': {text}")
+        note.kind, note.size = kind, size
+        return note
+
+
+def worst_notes(notes: Iterable[Note]) -> tuple[Note, ...]:
+    """Return the worst note of every kind, so that the points of a curve do not repeat it."""
+    worst: dict[str, Note] = {}
+    for note in notes:
+        if note.kind not in worst or note.size > worst[note.kind].size:
+            worst[note.kind] = note
+    return tuple(worst.values())
 
 
 @dataclass(frozen=True)
