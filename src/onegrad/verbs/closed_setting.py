@@ -23,6 +23,7 @@ from onegrad.theory.closed.setting import ClosedSetting
 from onegrad.verbs.closed_frame import SpikeSpan, overlap_factor, spike_span
 from onegrad.verbs.closed_overlaps import with_overlaps
 
+LEAST_BULK = 3  # dimensions off spikes and means: the teacher's own direction, the step's, a bulk
 STRENGTH_DRAWS = 8  # of uniform strengths
 STRENGTH_SEED = 5
 
@@ -140,6 +141,11 @@ def _learning_rate(problem: Problem) -> float:
 def _setting(problem: Problem, span: SpikeSpan, norm: float) -> ClosedSetting:
     assert isinstance(problem.data, MixtureSource)
     n, scaling = problem.dimension, problem.scaling
+    if n < span.size + LEAST_BULK:
+        raise InvalidInput(
+            f"dimension={n}: method='closed' needs at least {LEAST_BULK} more than the {span.size} "
+            "that spikes and means span; raise it, or use method='types'"
+        )
     trace = scaling.trace or n * span.level + span.trace_of_spikes
     row = 1 / n if problem.network.normalise_rows else 1 / trace
     reads, off = _reads(problem, span, norm)
