@@ -191,3 +191,38 @@ def test_bad_parameters_are_refused_in_one_line_when_fitted(fields, said):
         model.fit(inputs, numbers > 0)
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("made", EVERY, ids=lambda made: type(made).__name__)
+def test_masked_entries_are_refused_and_not_unmasked(made, rng):
+    inputs, codes = rng.standard_normal((20, 3)), np.arange(20) % 2
+    hidden = np.ma.masked_array(inputs, inputs > 1)
+    for name, rows, targets, weights in (
+        ("X", hidden, codes, None),
+        ("y", inputs, np.ma.masked_array(codes, np.arange(20) == 3), None),
+        ("sample_weight", inputs, codes, np.ma.masked_array(np.ones(20), np.arange(20) == 3)),
+    ):
+        with pytest.raises(InvalidInput, match=f"{name}: must not have masked entries"):
+            clone(made).fit(rows, targets, sample_weight=weights)
+    fitted = clone(made).fit(np.ma.masked_array(inputs), codes)  # nothing is hidden
+    read = getattr(fitted, "predict", None) or fitted.transform
+    with pytest.raises(InvalidInput, match="X: must not have masked entries"):
+        read(hidden)
+
+
+@pytest.mark.parametrize("size", [2.0**-600, 1.0, 2.0**600])
+def test_targets_of_any_size_are_predicted_in_their_own_units(size, rng):
+    inputs = rng.standard_normal((40, 3))
+    numbers = inputs @ [1.0, 2.0, -1.0]
+    plain, scaled = (
+        OneStepRegressor(30, random_state=0).fit(inputs, y).predict(inputs)
+        for y in (numbers, size * numbers)
+    )
+    assert np.array_equal(scaled / size, plain)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # of scikit-learn's own check
+def test_targets_that_overflow_are_refused(rng):
+    inputs = rng.standard_normal((20, 3))
+    with pytest.raises(InvalidInput, match="y: its mean and deviation overflow; divide it by"):
+        OneStepRegressor(30).fit(inputs, np.where(np.arange(20) % 2, 1.7e308, -1.7e308))

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onegrad.describe.arrays import Floats
+from onegrad.describe.exceptions import InvalidInput
 from onegrad.estimators.weighted_rows import weighted_mean
 
 
@@ -32,9 +33,18 @@ class NumberFrame:
 
     @classmethod
     def of(cls, numbers: Floats, weights: Floats) -> NumberFrame:
-        """Return the frame of these numbers (rows × columns)."""
-        mean = weighted_mean(numbers, weights)
-        deviation = np.sqrt(weighted_mean((numbers - mean) ** 2, weights))
+        """Return the frame of these numbers (rows × columns).
+
+        Squares are taken in units of a power of two, so that no size overflows or vanishes and no
+        bit depends on it.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean = weighted_mean(numbers, weights)
+            apart = numbers - mean
+        if not np.all(np.isfinite(apart)):
+            raise InvalidInput("y: its mean and deviation overflow; divide it by a power of ten")
+        unit = np.exp2(np.frexp(np.abs(apart).max(axis=0))[1] - 1.0)
+        deviation = unit * np.sqrt(weighted_mean((apart / unit) ** 2, weights))
         return cls(mean, np.where(deviation > 0, deviation, 1.0))
 
     def prepared(self, numbers: Floats) -> Floats:

@@ -69,7 +69,8 @@ class OneStepRegressor(RegressorMixin, MultiOutputMixin, OneStepPredictor):
         rows = WeightedRows(frame.prepared(inputs), self.target_frame_.prepared(numbers), weights)
         self._fit_rows(rows, frame, settings, groups=np.zeros(len(kept), dtype=np.intp), seed=seed)
         self.coef_ = self.coef_ * self.target_frame_.deviation
-        self._state_errors(float(self.target_frame_.deviation[0] ** 2))
+        if self._expected is not None:
+            self._state_errors(float(self.target_frame_.deviation[0] ** 2))
         return self
 
     def _by_theory(self, rows: RowsToFit, *, by_rate: bool, ridge: float | None) -> TheoryFit:
