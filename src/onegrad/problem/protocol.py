@@ -178,7 +178,7 @@ class Readout(Value):
         json_schema_extra=control(
             label="Loss",
             symbol="ℓ",
-            sentence="What the readout minimises.",
+            sentence="What the readout minimises; logistic and hinges need labels of ±1 (Labels).",
             names="losses",
             main=True,
         ),

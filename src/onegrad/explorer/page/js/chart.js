@@ -62,7 +62,7 @@ export function createChart(host, { onGo, onDrawn }) {
       ...size(),
       series,
       bands,
-      padding: [10, 14, 0, 0],
+      padding: [10, 24, 0, 0],
       legend: { show: false },
       cursor: {
         drag: { x: false, y: false },
