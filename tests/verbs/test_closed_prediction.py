@@ -40,8 +40,6 @@ def moderate(**changes):
         ({"training__steps": 2}, "training.steps"),
         ({"training__rule": "sign"}, "training.rule"),
         ({"training__subtract": "mean"}, "training.subtract"),
-        ({"teacher": {"kind": "labels"}, "readout__loss": "logistic"}, "readout.loss"),
-        ({"readout__loss": "huber"}, "readout.loss"),
         ({"teacher": {"kind": "labels"}, "readout__outputs": "classes"}, "readout.outputs"),
         ({"teacher": {"links": ["z", "z**2"]}}, "teacher.kind"),
     ],

@@ -59,7 +59,6 @@ def require_closed(problem: Problem) -> None:
             f"scaling.change_exponent={problem.scaling.change_exponent}",
             problem.scaling.change_exponent is None,
         ),
-        (f"readout.loss={readout.loss!r}", readout.loss == "square"),
         (f"readout.outputs={readout.outputs!r}", readout.outputs == "one"),
     ]
     for said, known in refused:
@@ -143,6 +142,7 @@ def _setting(problem: Problem, span: SpikeSpan, norm: float) -> ClosedSetting:
         problem.network.second_layer,
         problem.data.counts == "exact",
         problem.binary,
+        problem.readout.loss,
     )
 
 

@@ -28,8 +28,7 @@ def require_metric(problem: Problem, metric: str, method: Method) -> None:
             "metric='test_loss': readout.loss='square' has the test MSE alone; use test_mse, or "
             "name another loss"
         )
-    known = ("types", "closed", "auto") if metric == "misclassification" else ("types",)
-    if metric != "test_mse" and method not in known:
+    if metric != "test_mse" and method not in ("types", "closed", "auto"):
         raise InvalidInput(
             f"method={method!r}: predicts test_mse, not {metric}; use method='types'"
         )

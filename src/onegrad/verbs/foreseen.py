@@ -25,6 +25,7 @@ from onegrad.verbs.tuning import (
     checked_names,
     first_grid,
     refined_reach,
+    require_tunable,
 )
 from onegrad.verbs.tuning_search import candidate
 
@@ -142,6 +143,7 @@ def foresee_tuning(
     check_method(method)
     check_counts(draws=draws, seed=0, workers=1)
     require_theory(problem, method)
+    require_tunable(problem, method)
     largest = checked_budget(problem, names, budget)
     widths, rates = first_grid(problem, names, largest)
     grid = [(round(w), r) for w in sorted({round(w) for w in widths}) for r in rates]

@@ -59,8 +59,8 @@ def tune(
     whole_number("check_trials", check_trials, least=0)
     largest = checked_budget(problem, names, budget)
     widest = problem.replace(network__width=max(largest, problem.width))
+    require_tunable(widest, method)
     if method == "closed":
-        closed_problem(widest)  # which may refuse it
         draws, workers = 1, 1
     else:
         checked_start(widest, draws=draws, seed=seed, workers=workers, method=method)
@@ -82,6 +82,18 @@ def tune(
     tuned = search.result(names)
     _warn_of_edges(tuned)
     return _checked_on_rows(tuned, check_trials, workers)
+
+
+def require_tunable(problem: Problem, method: Method) -> None:
+    """Raise InvalidInput where theory without draws cannot search the penalties of a problem."""
+    if method != "closed":
+        return
+    closed_problem(problem)  # which may refuse it
+    if problem.readout.loss != "square":  # whose equations have a solution at every penalty
+        raise InvalidInput(
+            f"readout.loss={problem.readout.loss!r}: method='closed' tunes the square loss alone; "
+            "use method='types'"
+        )
 
 
 def _checked_on_rows(tuned: Tuned, trials: int, workers: int) -> Tuned:

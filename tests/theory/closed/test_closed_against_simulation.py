@@ -87,6 +87,24 @@ def cases(n):
         "spikes at an angle": {"teacher": SPIKES, "data": {"alignment": 0.5}},
         "spikes at a wide angle": {"teacher": LABELS, "data": {"alignment": -0.5}},
         "noisy labels": {"teacher": {"direction": "spikes", "noise": 0.3}},
+        "classes, logistic loss": {"teacher": LABELS, "readout__loss": "logistic"},
+        "means and levels, squared hinge": {
+            "teacher": LABELS,
+            "data": {"components": apart},
+            "readout__loss": "squared_hinge",
+        },
+        "flipped signs, logistic loss": {
+            "teacher": {"kind": "sign", "flips": 0.1},
+            "readout__loss": "logistic",
+        },
+        "signs, hinge": {
+            "teacher": {"kind": "sign", "direction": "spikes"},
+            "readout": {"samples": n, "ridge": 1e-3, "loss": "hinge"},
+        },
+        "noisy labels, Huber's loss": {
+            "teacher": {"direction": "spikes", "noise": 0.3},
+            "readout__loss": "huber:0.3",
+        },
     }
 
 
@@ -130,16 +148,31 @@ def test_network_and_untrained_network_have_the_predicted_errors(name):
     assert_agreement(problem, ["network", "untrained"], trials=TRIALS, seed=5)
 
 
-@pytest.mark.parametrize("name", ["a teacher along the spikes", "classes", "a strong step, tanh"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a teacher along the spikes",
+        "classes",
+        "a strong step, tanh",
+        "classes, logistic loss",
+        "signs, hinge",
+    ],
+)
 def test_hermite_and_linear_models_have_the_predicted_errors(name):
     problem = described(N, **cases(N)[name])
     assert_agreement(problem, ["hermite:3", "linear"], trials=TRIALS, seed=6)
 
 
+@pytest.mark.parametrize("loss", ["square", "logistic"])
 @pytest.mark.parametrize("activation", ["relu", "sigmoid"])
-def test_exact_counts_make_the_norm_of_strongly_penalised_readouts(activation):
+def test_exact_counts_make_the_norm_of_strongly_penalised_readouts(activation, loss):
     """At λ = 1 the label's mean fluctuates with sampled counts, and hardly with exact ones."""
-    problem = described(N, teacher=LABELS, readout__ridge=1.0, network__activation=activation)
+    problem = described(
+        N,
+        teacher=LABELS,
+        readout={"samples": N, "ridge": 1.0, "loss": loss},
+        network__activation=activation,
+    )
     found = assert_agreement(problem, ["network"], trials=TRIALS, seed=7)
     sampled = problem.replace(data={"counts": "sampled"})
     assert_agreement(sampled, ["network"], trials=TRIALS, seed=7)

@@ -16,16 +16,19 @@ import numpy as np
 
 from onegrad.calculus.expansion import HermiteExpansion, expand
 from onegrad.calculus.function import Function
+from onegrad.calculus.losses import get_loss
 from onegrad.describe.arrays import Floats
 from onegrad.describe.exceptions import NotConverged
-from onegrad.theory.closed.doubts import ClosedIndicators, PointDoubts, indicators_of
+from onegrad.theory.closed.convex_errors import convex_errors, labels_of_types
+from onegrad.theory.closed.convex_point import ReadoutLoss
+from onegrad.theory.closed.doubts import ClosedIndicators, LossDoubts, PointDoubts, indicators_of
 from onegrad.theory.closed.equivalent import Equations
 from onegrad.theory.closed.feature_grid import FeatureGrid, feature_grid
 from onegrad.theory.closed.grid_stack import GridStack
 from onegrad.theory.closed.label_law import LabelMoments
 from onegrad.theory.closed.neuron_types import NeuronTypes, trained, untrained
 from onegrad.theory.closed.point_errors import PointErrors, point_errors
-from onegrad.theory.closed.sample_points import SamplePoints, sample_points
+from onegrad.theory.closed.sample_points import LOSS_NODES, SamplePoints, sample_points
 from onegrad.theory.closed.setting import ClosedSetting
 from onegrad.theory.closed.sign_rates import wrong_signs
 
@@ -63,8 +66,15 @@ class ClosedTheory:
         return self._with_samples(untrained(self.setting))
 
     def _with_samples(self, types: NeuronTypes) -> LayerTypes:
-        law, frame, most = self.setting.law, types.frame, self.setting.most_samples
-        samples = sample_points(frame, law, types.load, types.bulk_variance, most)
+        setting, law, frame = self.setting, self.setting.law, types.frame
+        samples = sample_points(
+            frame,
+            law,
+            types.load,
+            types.bulk_variance,
+            setting.most_readout_samples,
+            wanted=0 if setting.loss == "square" else LOSS_NODES,
+        )
         deviation = frame.reads_off * np.sqrt(samples.level)
         label = law.moments(samples.centres(frame), deviation, samples.labels(frame))
         return LayerTypes(types, samples, label)
@@ -154,9 +164,31 @@ class Question:
             "squared_weight_norm": norm,
             **rates,
         }
-        overlap = self.random_overlap
-        return metrics, indicators_of(
-            setting, types.neurons, types.samples, doubts, self.samples, random_overlap=overlap
+        return metrics, self._sure(doubts)
+
+    def convex_answer(self) -> Answer:
+        """Return the metrics of another loss than the square, and how sure they are."""
+        setting, types = self.theory.setting, self.theory.types(self.layer)
+        labels = labels_of_types(
+            setting.law, types.neurons.frame, types.samples, types.label, binary=setting.binary
+        )
+        readout = ReadoutLoss(labels, get_loss(setting.loss), setting.exact_counts)
+        equations = Equations.of(self.grid, setting.neurons)
+        errors = convex_errors(equations, readout, self.samples, self.ridges)
+        return errors.metrics, self._sure(errors.doubts, errors.losses)
+
+    def _sure(
+        self, doubts: PointDoubts, losses: Sequence[LossDoubts] | None = None
+    ) -> list[ClosedIndicators]:
+        types = self.theory.types(self.layer)
+        return indicators_of(
+            self.theory.setting,
+            types.neurons,
+            types.samples,
+            doubts,
+            self.samples,
+            random_overlap=self.random_overlap,
+            losses=losses,
         )
 
 
@@ -175,7 +207,7 @@ def _together(questions: Sequence[Question]) -> list[list[int]]:
     groups: list[list[int]] = []
     open_groups: dict[tuple[int, ...], tuple[list[int], int]] = {}
     for place, question in enumerate(questions):
-        if question.points > FEW_POINTS:
+        if question.points > FEW_POINTS or question.theory.setting.loss != "square":
             groups.append([place])
             continue
         group, entries = open_groups.get(question.shape, ([], 0))
@@ -216,6 +248,8 @@ def _solved(questions: Sequence[Question]) -> list[Answer]:
 def _alone(question: Question) -> Answer:
     """Return the answer to one question, in parts where it has very many points."""
     setting = question.theory.setting
+    if setting.loss != "square":
+        return question.convex_answer()
     equations = Equations.of(question.grid, setting.neurons)
     together = max(1, MOST_ENTRIES // question.grid.own.size)
     parts = []
@@ -232,4 +266,4 @@ def _errors(
 ) -> tuple[PointErrors, PointDoubts]:
     solution = equations.solve(samples, ridges)
     errors = point_errors(solution, exact_counts=exact_counts)
-    return errors, PointDoubts.of(solution, errors)
+    return errors, PointDoubts.of(solution, errors.test_mse, errors.bias)

@@ -59,12 +59,13 @@ def _shared(values: Floats, shares: Floats) -> Floats:
 
 def _residuals(response: WeightResponse, fit: Fit) -> tuple[Floats, Floats]:
     """Return e_c over neurons for every component, and the components' shares."""
-    grid, kept, solution = response.grid, response.kept, response.solution
+    grid, solution = response.grid, response.solution
+    kept = solution.kept
     resistance = 1 / solution.tau - (solution.neurons * solution.ridges)[:, None]
     spread = resistance * solution.tau * fit.pull / np.maximum(times(kept, grid.own), 1e-300)
     members = grid.part[:, None] == np.arange(int(grid.part.max()) + 1)[:, None]
     shares = np.sum(members * grid.sample_weights[:, None], axis=-1)
-    residual = members * (kept * (fit.output - grid.label(1)))[:, None]
+    residual = members * fit.gradient[:, None]
     vectors = residual @ grid.mode_means @ turned(grid.mode_neurons)
     vectors += ((members * kept[:, None]) @ grid.own) * spread[:, None]
     return vectors / shares[..., None], shares

@@ -24,6 +24,7 @@ from onegrad.theory.closed.feature_grid import FeatureGrid, Pairs
 from onegrad.theory.closed.grid_stack import GridStack, times, turned
 
 TOLERANCE = 1e-7
+TOLERANCE_OF_TAU = 1e-10  # where p̃ is given: an outer iteration must not see it
 MOST_ITERATIONS = 300
 
 
@@ -46,6 +47,7 @@ class Equivalent:
     grid: GridStack
     samples: Floats
     ridges: Floats
+    kept: Floats  # p̃_s
     delta: Floats
     tau: Floats
     matrices: Matrices
@@ -117,7 +119,8 @@ class Equations:
         count = self.grid.sample_weights.shape[1]
         start = np.empty((len(m), count + self.grid.neuron_weights.shape[1]))
         start[:, :count] = np.log1p(self.grid.neurons / m)[:, None]
-        start[:, count:] = self._first_tau(np.exp(-start[:, :count]), penalty)
+        shrunk = self.grid.sample_weights * np.exp(-start[:, :count])
+        start[:, count:] = np.log(self.first_tau(shrunk, penalty))
         going = _Going(self, m, penalty, np.arange(len(m)), start.copy())
 
         def image(x: Floats, chosen: Ints) -> Floats:
@@ -128,29 +131,45 @@ class Equations:
         x, iterations, residual = accelerated(
             image, start, tolerance=TOLERANCE, most=MOST_ITERATIONS
         )
-        if not residual < TOLERANCE:
-            raise NotConverged(
-                f"method='closed': did not converge in {MOST_ITERATIONS} iterations (residual "
-                f"{residual:.1g}); raise the ridge, or use method='types'"
-            )
+        require_small(residual, TOLERANCE, MOST_ITERATIONS)
         delta, tau, matrices = self.image(x, m, penalty)
-        return Equivalent(self.grid, m, penalty, delta, tau, matrices, iterations)
+        kept = self.grid.sample_weights / (1 + delta)
+        return Equivalent(self.grid, m, penalty, kept, delta, tau, matrices, iterations)
 
-    def _first_tau(self, shrink: Floats, penalty: Floats) -> Floats:
-        """Return log τ with all directions free."""
+    def answer(self, kept: Floats, samples: Floats, ridges: Floats, tau: Floats) -> Equivalent:
+        """Return the solution for given p̃, points × samples: τ alone is iterated, from `tau`."""
+
+        def image(x: Floats, chosen: Ints) -> Floats:
+            part = self.chosen(chosen)
+            how = kept[chosen], np.exp(x), samples[chosen], ridges[chosen]
+            return np.log(part.following(*how)[1])
+
+        x, iterations, residual = accelerated(
+            image, np.log(tau), tolerance=TOLERANCE_OF_TAU, most=MOST_ITERATIONS
+        )
+        require_small(residual, TOLERANCE_OF_TAU, MOST_ITERATIONS)
+        delta, tau, matrices = self.following(kept, np.exp(x), samples, ridges)
+        return Equivalent(self.grid, samples, ridges, kept, delta, tau, matrices, iterations)
+
+    def first_tau(self, weights: Floats, penalty: Floats) -> Floats:
+        """Return τ with all directions free, for p̃ = weights."""
         grid = self.grid
-        weights = grid.sample_weights * shrink
         pairs, neurons = self.products.samples, self.products.neurons
         direct = times(times(weights, pairs) * self.linear_pairs.counts, turned(neurons))
         left = times(weights, grid.own) + 0.5 * direct
-        return -np.log((grid.neurons * penalty)[:, None] + left)
+        return 1 / ((grid.neurons * penalty)[:, None] + left)
 
     def image(self, x: Floats, m: Floats, penalty: Floats) -> tuple[Floats, Floats, Matrices]:
         """Return δ, τ and the matrices that follow from the last ones."""
+        count = self.grid.sample_weights.shape[1]
+        weights = self.grid.sample_weights * np.exp(-x[:, :count])
+        return self.following(weights, np.exp(x[:, count:]), m, penalty)
+
+    def following(
+        self, weights: Floats, tau: Floats, m: Floats, penalty: Floats
+    ) -> tuple[Floats, Floats, Matrices]:
+        """Return δ, τ and the matrices that follow from p̃ and the last τ."""
         grid, k = self.grid, self.grid.neurons
-        count = grid.sample_weights.shape[1]
-        weights = grid.sample_weights * np.exp(-x[:, :count])
-        tau = np.exp(x[:, count:])
         share = tau * grid.neuron_weights
         matrices = self._matrices(weights, share)
         pairs, neurons = self.products.samples, self.products.neurons
@@ -217,6 +236,15 @@ class _Going:
         self.x[places] = x
         delta, tau, _ = self.equations.image(self.x, self.samples, self.ridges)
         return np.concatenate([np.log1p(delta[places]), np.log(tau[places])], axis=1)
+
+
+def require_small(residual: float, tolerance: float, iterations: int) -> None:
+    """Raise NotConverged where an iteration ended before its residual was small."""
+    if not residual < tolerance:
+        raise NotConverged(
+            f"method='closed': did not converge in {iterations} iterations (residual "
+            f"{residual:.1g}); raise the ridge, or use method='types'"
+        )
 
 
 def _resolved(direct: Floats, gamma: Floats) -> Floats:

@@ -62,19 +62,14 @@ def point_errors(solution: Equivalent, *, exact_counts: bool) -> PointErrors:
     ‖ŵ‖² = k² 1ᵀS⁻¹ā² + (k²/m) Σ p ε (q S⁻¹1)/(1+δ)²
     """
     response = WeightResponse(solution)
-    grid, k = response.grid, solution.neurons[:, None]
+    grid = response.grid
     fit = Fit.of(response)
     h0, h1, h2 = grid.label(1), grid.label(1, 1), grid.label(2)
     own = h2 - 2 * h0 * fit.output - 2 * h1 * fit.covariance
-    own += fit.output**2 + fit.second_output**2
-    own += np.sum(grid.groups[..., None] * fit.projections**2, axis=1)
-    own += k * response.seen(response.solved(fit.square))
+    own += fit.output**2 + fit.variance(response)
     counts = counts_term(response, fit, exact=exact_counts)
     error = response.settled(own - counts.error)
-    flat = k * response.solved(k * np.ones_like(fit.square))
     fitted = grid.sample_weights / (1 + solution.delta) ** 2 * error
-    norm = np.sum(flat * fit.square, axis=1)
-    norm += np.sum(fitted * response.seen(flat), axis=1) / solution.samples
     return PointErrors(
         grid,
         error,
@@ -83,6 +78,6 @@ def point_errors(solution: Equivalent, *, exact_counts: bool) -> PointErrors:
         fit.output,
         fit.covariance,
         counts.shift,
-        norm - counts.norm,
+        fit.norm(response, fitted) - counts.norm,
         np.sum(own * grid.sample_weights, axis=1),
     )

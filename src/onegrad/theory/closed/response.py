@@ -12,7 +12,7 @@ H has a low rank, and T is never formed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -38,11 +38,6 @@ class WeightResponse:
     def grid(self) -> GridStack:
         """The features."""
         return self.solution.grid
-
-    @cached_property
-    def kept(self) -> Floats:
-        """p̃_s = p_s/(1 + δ_s)."""
-        return self.grid.sample_weights / (1 + self.solution.delta)
 
     @cached_property
     def free_linear(self) -> Floats:
@@ -190,13 +185,21 @@ class Fit:
     covariance: Floats  # Σ_j ν_jψ_j
     pull: Floats  # ā_t: the mean weight is τ_tā_t
     square: Floats  # ā² + (1/N) Σ_j ν_jϱ_j (b_tᵀΞ_jᵀh)²
+    gradient: Floats  # p_s E[ℓ' | s], ℓ' at a sample's own output
 
     @classmethod
     def of(cls, response: WeightResponse) -> Fit:
-        """Return the mean fit at every point."""
+        """Return the mean fit at every point, for the square loss."""
+        kept, label = response.solution.kept, response.grid.label
+        fit = cls.to(response, kept * label(1), kept * label(1, 1))
+        return replace(fit, gradient=kept * (fit.output - label(1)))  # exact where it vanishes
+
+    @classmethod
+    def to(cls, response: WeightResponse, targets: Floats, slopes: Floats) -> Fit:
+        """Return the fit to targets on types and to slopes in z, with p̃ in both."""
         grid, matrices = response.grid, response.solution.matrices
-        modes = times(response.kept * grid.label(1), grid.mode_means)  # h_A
-        linear = times(response.kept * grid.label(1, 1), grid.linear)  # h
+        modes = times(targets, grid.mode_means)  # h_A
+        linear = times(slopes, grid.linear)  # h
         learned = (modes[:, None] @ turned(matrices.mode))[:, 0]
         output, second = (times(learned, turned(p)) for p in (grid.mode_means, grid.mode_squares))
         fitted = (linear[:, None, None] @ turned(matrices.linear))[:, :, 0]  # points × groups × R
@@ -207,4 +210,20 @@ class Fit:
         spread = np.sum(grid.groups[..., None] * grid.profile * along**2, axis=1)
         square = pull**2 + spread / grid.bulk[:, None]
         mean = np.sum(grid.groups[..., None] * projections, axis=1)
-        return cls(output, second, projections, mean, pull, square)
+        gradient = response.solution.kept * output - targets
+        return cls(output, second, projections, mean, pull, square, gradient)
+
+    def variance(self, response: WeightResponse) -> Floats:
+        """Return the variance of the mean weights' output given the type, points × samples."""
+        grid, k = response.grid, response.solution.neurons[:, None]
+        own = self.second_output**2
+        own += np.sum(grid.groups[..., None] * self.projections**2, axis=1)
+        return own + k * response.seen(response.solved(self.square))
+
+    def norm(self, response: WeightResponse, force: Floats) -> Floats:
+        """Return k² 1ᵀS⁻¹ā² + (k²/m) Σ force (q S⁻¹1) for force_s = p_s E[ℓ'² | s], of points."""
+        solution = response.solution
+        k = solution.neurons[:, None]
+        flat = k * response.solved(k * np.ones_like(self.square))
+        norm = np.sum(flat * self.square, axis=1)
+        return norm + np.sum(force * response.seen(flat), axis=1) / solution.samples

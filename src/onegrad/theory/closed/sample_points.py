@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -20,6 +20,9 @@ READ, HARDLY_READ = 0.05, 1e-4  # shares of the label's variance along its own c
 LABEL_NODES = (3, 4, 6, 8, 11, 15, 20)  # that are tried, on each side
 FIRST_TRIED = 3  # of them
 SEEN = 1e-4  # of the label: what one more node may still change
+# On each side of a cut, for losses other than the square: they bend within a type's outputs, of
+# which the square asks for mean and power alone.
+LOSS_NODES = 16
 
 
 @dataclass(frozen=True)
@@ -43,11 +46,18 @@ class SamplePoints:
 
 
 def sample_points(
-    frame: Frame, law: LabelLaw, load: Floats, bulk_variance: float, most: int
+    frame: Frame,
+    law: LabelLaw,
+    load: Floats,
+    bulk_variance: float,
+    most: int,
+    *,
+    wanted: int = 0,
 ) -> SamplePoints:
     """Return about `most` types of samples at the most.
 
-    `load` is E[ℓℓᵀ] of neurons, `bulk_variance` their mean q².
+    `load` is E[ℓℓᵀ] of neurons, `bulk_variance` their mean q². Where something bends, `wanted`
+    nodes are taken on each side if there is room, and along what the label reads in any case.
     """
     means = sum(
         (part.weight * np.outer(part.mean, part.mean) for part in frame.parts),
@@ -57,6 +67,7 @@ def sample_points(
     for part in frame.parts:
         strength = load / (bulk_variance * part.level)
         axes, coordinates, root = _axes(frame, part, law, strength, means)
+        coordinates = [_with_nodes(coordinate, wanted) for coordinate in coordinates]
         rule = joint_rule(coordinates, most // len(frame.parts))
         place = np.array(axes).reshape(len(axes), frame.size)
         nodes.append(part.mean + (rule.nodes @ place) @ root)
@@ -66,6 +77,14 @@ def sample_points(
     levels = np.array([part.level for part in frame.parts])[owners]
     coarse = any(rule.coarse for rule in rules)
     return SamplePoints(np.concatenate(nodes), np.concatenate(weights), owners, levels, coarse)
+
+
+def _with_nodes(coordinate: Coordinate, wanted: int) -> Coordinate:
+    """Return the coordinate with so many nodes on each side of its cut, if it has one."""
+    if coordinate.cut is None:
+        return coordinate
+    least = max(coordinate.least, wanted) if coordinate.read else coordinate.least
+    return replace(coordinate, least=least, wanted=wanted)
 
 
 def _axes(

@@ -12,6 +12,7 @@ from onegrad.theory.closed.frame import Frame
 from onegrad.theory.closed.label_law import LabelLaw
 
 MOST_SAMPLES, MOST_NEURONS = 300, 1200
+MOST_OF_LOSSES = 1200  # types of samples for losses other than the square
 DRAFT_SAMPLES, DRAFT_NEURONS = 96, 128
 
 
@@ -34,6 +35,7 @@ class ClosedSetting:
     second_layer: Literal["gaussian", "sign", "constant"] = "gaussian"
     exact_counts: bool = True
     binary: bool = False  # whether labels are signs, with or without noise
+    loss: str = "square"  # of the readout, by name
     draft: bool = (
         False  # fewer types: a per cent less exact at strong steps, and several times faster
     )
@@ -42,6 +44,13 @@ class ClosedSetting:
     def most_samples(self) -> int:
         """Types of samples, at about the most."""
         return DRAFT_SAMPLES if self.draft else MOST_SAMPLES
+
+    @property
+    def most_readout_samples(self) -> int:
+        """Types of the readout's samples, at about the most."""
+        if self.loss == "square":
+            return self.most_samples
+        return MOST_SAMPLES if self.draft else MOST_OF_LOSSES
 
     @property
     def most_neurons(self) -> int:

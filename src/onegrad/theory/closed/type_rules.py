@@ -48,12 +48,14 @@ class Coordinate:
     cut: float | None = None
     least: int = 0  # nodes, where the strength would ask for fewer
     read: bool = False  # whether the label reads it
+    wanted: int = 0  # nodes, where there is room
 
     @property
     def count(self) -> int:
         """Nodes, on each side where there is a cut."""
         table = NODES if self.cut is None else SIDED
-        return max(self.least, next(nodes for limit, nodes in table if self.strength < limit))
+        usual = next(nodes for limit, nodes in table if self.strength < limit)
+        return max(self.least, self.wanted, usual)
 
     @property
     def fewest(self) -> int:
