@@ -27,6 +27,8 @@ from onegrad.describe.exceptions import Failure
 from onegrad.theory.closed.closed_errors import ClosedTheory
 from onegrad.verbs.closed_draw import closed_models, predict_closed
 from onegrad.verbs.closed_setting import closed_problem
+from onegrad.verbs.errors import Errors
+from onegrad.verbs.step_axis import Metrics
 
 MODELS = ("network", "hermite", "untrained")
 METRICS = ("test_mse", "train_mse", "squared_weight_norm", "misclassification")
@@ -119,17 +121,25 @@ def compared(problem: Problem, trials: int, workers: int) -> list[dict[str, Any]
             random_overlap=closed.overlap,
         )
         row: dict[str, Any] = {"model": model.name, "degree": model.degree, "seconds": seconds}
-        for metric in METRICS:
-            if metric in predicted[model.name] and metric in trained.metrics:
-                estimate = trained.estimate(metric)
-                mean, stderr = estimate.mean[i, 0], estimate.stderr[i, 0]
-                row[metric] = float(predicted[model.name][metric][0]) / mean - 1
-                row[f"{metric}_stderr"] = stderr / mean
+        for metric, (value, mean, stderr) in both(predicted[model.name], trained, i).items():
+            row[metric] = value / mean - 1
+            row[f"{metric}_stderr"] = stderr / mean
         row["theory_error"] = float(predicted[model.name]["theory_error"][0])
         row |= {name: float(getattr(sure[0], name)) for name in INDICATORS}
         row |= {"overlap": closed.overlap, "noted": len(notes), "settings": len(closed.settings)}
         rows.append(row)
     return rows
+
+
+def both(predicted: Metrics, trained: Errors, model: int) -> dict[str, tuple[float, float, float]]:
+    """Return, by metric, a model's predicted value, the trials' mean and its standard error."""
+    values = {}
+    for metric in METRICS:
+        if metric in predicted and metric in trained.metrics:
+            estimate = trained.estimate(metric)
+            mean, stderr = float(estimate.mean[model, 0]), float(estimate.stderr[model, 0])
+            values[metric] = float(predicted[metric][0]), mean, stderr
+    return values
 
 
 def main() -> None:

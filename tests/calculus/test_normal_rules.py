@@ -1,15 +1,13 @@
 """Quadrature of normal coordinates: every rule is exact to its degree, and not beyond it."""
 
-from itertools import combinations_with_replacement
 from math import factorial
 
 import numpy as np
 import pytest
-from scipy.special import factorial2, ndtr
+from scipy.special import ndtr
 
 from onegrad.calculus.normal_rules import (
     cross_rule,
-    degree_seven_rule,
     half_range_rule,
     normal_rule,
     panel_rule,
@@ -17,11 +15,7 @@ from onegrad.calculus.normal_rules import (
     split_normal_rule,
     stroud_rule,
 )
-
-
-def normal_moment(power):
-    """Return E z^power."""
-    return 0.0 if power % 2 else float(factorial2(power - 1, exact=True)) if power else 1.0
+from rule_moments import deviation_in_degree, normal_moment
 
 
 def moments_above(cut, most):
@@ -37,17 +31,6 @@ def partial_moments(rule, keep, most):
     """Return Σ w z^p over the nodes that are kept."""
     nodes, weights = rule
     return np.array([(weights * keep * nodes**p).sum() for p in range(most + 1)])
-
-
-def deviation_in_degree(rule, degree):
-    """Return the largest deviation of a moment of this degree, relative to the largest one."""
-    nodes, weights = rule
-    worst = 0.0
-    for chosen in combinations_with_replacement(range(nodes.shape[1]), degree):
-        exact = np.prod([normal_moment(chosen.count(j)) for j in set(chosen)])
-        found = weights @ np.prod(nodes[:, list(chosen)], axis=1)
-        worst = max(worst, abs(found - exact))
-    return worst / max(1.0, normal_moment(degree))
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 9, 13])
@@ -126,17 +109,6 @@ def test_stroud_s_rule_has_degree_five_and_positive_weights(coordinates):
     for degree in range(6):
         assert deviation_in_degree(rule, degree) < 1e-13
     assert deviation_in_degree(rule, 6) > 0.01
-
-
-@pytest.mark.parametrize("coordinates", [3, 4, 5, 6, 7])
-def test_the_rule_of_degree_seven_has_it_or_is_refused(coordinates):
-    rule = degree_seven_rule(coordinates)
-    if rule is None:
-        pytest.fail("types rely on it up to seven coordinates")
-    assert np.all(rule[1] > 0)
-    for degree in range(8):
-        assert deviation_in_degree(rule, degree) < 1e-13
-    assert deviation_in_degree(rule, 8) > 0.01
 
 
 @pytest.mark.parametrize("coordinates", [1, 3, 12])

@@ -11,7 +11,7 @@ from itertools import product
 
 import numpy as np
 from scipy.linalg import eigh_tridiagonal
-from scipy.special import ndtr, ndtri, roots_genlaguerre
+from scipy.special import ndtr, ndtri
 from scipy.stats import qmc
 
 from onegrad.calculus.polynomials import gauss_hermite, gauss_legendre
@@ -66,18 +66,24 @@ def panel_rule(cuts: tuple[float, ...], counts: tuple[int, ...]) -> Rule:
 def _one_sided(count: int, low: float, high: float) -> Rule:
     """Return Gauss's rule for the normal density on [low, high], weights summing to 1.
 
-    The recurrence of its orthogonal polynomials comes from the Lanczos process on a fine grid.
+    The recurrence of its orthogonal polynomials comes from a fine grid.
     """
     points, fine = gauss_legendre(400)
     z = low + (high - low) / 2 * (points + 1)
     edge = min(max(low, 0.0), high)  # where the density is largest
     w = fine * np.exp(-(z**2 - edge**2) / 2)
-    previous, current = np.zeros_like(z), np.sqrt(w / w.sum())
+    return gauss_of(z, w, count)
+
+
+def gauss_of(points: Floats, weights: Floats, count: int) -> Rule:
+    """Return Gauss's rule of a discrete measure, weights summing to 1, by the Lanczos process."""
+    previous, current = np.zeros_like(points), np.sqrt(weights / weights.sum())
     diagonal, beside = np.zeros(count), np.zeros(count)
     basis = [current]
     for i in range(count):
-        diagonal[i] = current @ (z * current)
-        following = z * current - diagonal[i] * current - (beside[i - 1] * previous if i else 0.0)
+        diagonal[i] = current @ (points * current)
+        following = points * current - diagonal[i] * current
+        following -= beside[i - 1] * previous if i else 0.0
         for vector in basis:
             following -= (vector @ following) * vector
         beside[i] = np.linalg.norm(following)
@@ -130,39 +136,3 @@ def scattered_rule(coordinates: int, count: int) -> Rule:
     lower = np.linalg.cholesky(points.T @ points / half)
     points = np.linalg.solve(lower, points.T).T
     return np.concatenate([points, -points]), np.full(2 * half, 0.5 / half)
-
-
-@functools.cache
-def degree_seven_rule(coordinates: int) -> Rule | None:
-    """Return a fully symmetric rule of degree 7 for N(0, I_d); None where a weight is negative.
-
-    Two radii by Gauss's rule of χ², times points of the sphere: ±e_i, (±e_i ± e_j)/√2 and
-    (±1, …, ±1)/√d, whose weights solve three moment equations.
-    """
-    d = coordinates
-    pairs = [(i, j) for i in range(d) for j in range(i + 1, d)]
-    signs = list(product([-1.0, 1.0], repeat=2))
-    sphere = [
-        np.concatenate([np.eye(d), -np.eye(d)]),
-        np.array(
-            [(a * np.eye(d)[i] + b * np.eye(d)[j]) / np.sqrt(2) for i, j in pairs for a, b in signs]
-        ),
-        np.array(list(product([-1.0, 1.0], repeat=d))) / np.sqrt(d),
-    ]
-    # On the sphere E x⁴ = 3/(d(d+2)) and E x⁶ = 15/(d(d+2)(d+4)); degree 2 follows by symmetry.
-    wanted = np.array([1.0, 3 / (d * (d + 2)), 15 / (d * (d + 2) * (d + 4))])
-    moments = np.array([[np.mean(part[:, 0] ** power) for part in sphere] for power in (0, 4, 6)])
-    shares = np.linalg.solve(moments, wanted)
-    if np.any(shares <= 0):
-        return None
-    points = np.concatenate(sphere)
-    weights = np.concatenate(
-        [np.full(len(p), s / len(p)) for p, s in zip(sphere, shares, strict=True)]
-    )
-    squares, radial = roots_genlaguerre(2, d / 2 - 1)
-    radial = radial / radial.sum()
-    radii = np.sqrt(2 * squares)
-    return (
-        np.concatenate([radius * points for radius in radii]),
-        np.concatenate([share * weights for share in radial]),
-    )

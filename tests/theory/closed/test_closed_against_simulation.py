@@ -84,6 +84,16 @@ def cases(n):
         "uniform strengths": {"teacher": SPIKES, "data": uniform},
         "three components": {"teacher": LABELS, "data": {"components": three}},
         "rank 2": {"teacher": SPIKES, "data": {"components": [{"weight": 0.5, "rank": 2}] * 2}},
+        "three strong spikes": {
+            "teacher": LABELS,
+            "data": {"components": [{"weight": 0.5, "rank": 3}] * 2},
+            "scaling": {"strength": 0.74, "weighting": 0.0},
+        },
+        "signs along strong spikes": {
+            "teacher": {"kind": "sign", "direction": "spikes"},
+            "scaling": {"strength": 0.9, "weighting": 0.2},
+            "network__activation": "tanh",
+        },
         "spikes at an angle": {"teacher": SPIKES, "data": {"alignment": 0.5}},
         "spikes at a wide angle": {"teacher": LABELS, "data": {"alignment": -0.5}},
         "noisy labels": {"teacher": {"direction": "spikes", "noise": 0.3}},

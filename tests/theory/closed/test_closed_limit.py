@@ -55,7 +55,7 @@ AGREEMENT = 4e-4
 @pytest.fixture
 def fine(monkeypatch):
     """Take twelve nodes on each side of a label's coordinate, beyond which nothing moves."""
-    monkeypatch.setattr("onegrad.theory.closed.type_rules.SIDED", ((float("inf"), 12),))
+    monkeypatch.setattr("onegrad.theory.closed.type_coordinates.SIDED", ((float("inf"), 12),))
 
 
 @pytest.fixture

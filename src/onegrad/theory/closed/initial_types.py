@@ -16,7 +16,8 @@ from onegrad.describe.arrays import Floats
 from onegrad.theory.closed.label_law import LabelMoments
 from onegrad.theory.closed.sample_points import SamplePoints, sample_points
 from onegrad.theory.closed.setting import ClosedSetting
-from onegrad.theory.closed.type_rules import Coordinate, joint_rule
+from onegrad.theory.closed.type_coordinates import Coordinate
+from onegrad.theory.closed.type_rules import joint_rule
 
 KEPT = 64  # features that serve other step sizes and widths, of some hundred kilobytes each
 

@@ -22,7 +22,8 @@ from onegrad.theory.closed.initial_types import (
 )
 from onegrad.theory.closed.setting import ClosedSetting
 from onegrad.theory.closed.step_law import StepLaw, step_law
-from onegrad.theory.closed.type_rules import SMALLEST_WEIGHT, Coordinate
+from onegrad.theory.closed.type_coordinates import Coordinate
+from onegrad.theory.closed.type_rules import SMALLEST_WEIGHT
 
 NOISY = 0.02  # step noise from which bulk directions differ, and e is no ordinary one
 SEEN = 0.003  # strength from which the step's direction is kept

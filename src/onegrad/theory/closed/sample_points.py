@@ -12,11 +12,13 @@ from onegrad.calculus.normal_rules import Rule, split_normal_rule
 from onegrad.describe.arrays import Floats, Ints
 from onegrad.theory.closed.frame import Frame, Part
 from onegrad.theory.closed.label_law import LabelLaw
-from onegrad.theory.closed.type_rules import Coordinate, joint_rule
+from onegrad.theory.closed.type_coordinates import Coordinate
+from onegrad.theory.closed.type_rules import joint_rule
 
 DROPPED = 0.015  # strength of a sample's coordinate that does not matter
 STRONG = 0.45  # from which features look kinked along a coordinate
 READ, HARDLY_READ = 0.05, 1e-4  # shares of the label's variance along its own coordinate
+SHARPLY_READ, SIGN_NODES = 0.8, 6  # a share from which signs change within the coordinate; nodes
 LABEL_NODES = (3, 4, 6, 8, 11, 15, 20)  # that are tried, on each side
 FIRST_TRIED = 3  # of them
 SEEN = 1e-4  # of the label: what one more node may still change
@@ -68,7 +70,8 @@ def sample_points(
         strength = load / (bulk_variance * part.level)
         axes, coordinates, root = _axes(frame, part, law, strength, means)
         coordinates = [_with_nodes(coordinate, wanted) for coordinate in coordinates]
-        rule = joint_rule(coordinates, most // len(frame.parts))
+        room = 2 * most if any(c.sharp for c in coordinates) else most
+        rule = joint_rule(coordinates, room // len(frame.parts))
         place = np.array(axes).reshape(len(axes), frame.size)
         nodes.append(part.mean + (rule.nodes @ place) @ root)
         rules.append(rule)
@@ -120,11 +123,15 @@ def _label_coordinate(
     if share <= READ:
         return Coordinate(max(strength, 0.1), read=True)
     cut = 0.0
-    if law.kinks:  # one kink is met exactly, in units of the coordinate's own deviation
-        cut = float(np.clip((law.kinks[0] - centre) / np.sqrt(variance), -4.0, 4.0))
+    if law.kinks or law.signs:  # one kink is met exactly, in units of the coordinate's deviation
+        kink = law.kinks[0] if law.kinks else 0.0
+        cut = float(np.clip((kink - centre) / np.sqrt(variance), -4.0, 4.0))
     rest = np.sqrt(variance * (1 / share - 1))  # deviation of what it reads off S
     least = _label_nodes(law, centre, float(np.sqrt(variance)), float(rest), cut)
-    return Coordinate(strength, cut, least, read=True)
+    sharp = law.signs and share > SHARPLY_READ
+    if law.signs and not sharp:
+        least = max(least, SIGN_NODES)
+    return Coordinate(strength, cut, least, read=True, sharp=sharp)
 
 
 @functools.lru_cache(maxsize=256)

@@ -1,106 +1,36 @@
-"""Which nodes stand for the coordinates of samples and of neurons.
+"""Which nodes stand for several coordinates of samples or of neurons together.
 
-The strength of a coordinate is the deviation that it causes in pre-activations over that of the
-bulk: the stronger it is, the more nodes it needs. Where a product of rules would have too many,
-weak coordinates are taken together by a rule of several, and strong ones get fewer nodes, or points
-scattered over all of them.
+Where a product of rules would have too many, weak coordinates are taken together by a rule of
+several and strong ones get fewer nodes; where those are too few, strong ones are taken together by
+directions and lengths; where that has too many still, points are scattered over all of them.
 """
 
 from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from math import log, prod
+from math import prod
 
 import numpy as np
 
 from onegrad.calculus.normal_rules import (
     Rule,
     cross_rule,
-    degree_seven_rule,
-    normal_rule,
-    panel_rule,
     product_rule,
     scattered_rule,
-    split_normal_rule,
     stroud_rule,
 )
+from onegrad.calculus.sphere_rules import degree_seven_rule, ray_rule, with_signs
 from onegrad.describe.arrays import Floats
+from onegrad.theory.closed.type_coordinates import MODERATE, Coordinate, Panels, panelled
 
-NODES = ((0.06, 2), (0.12, 3), (0.4, 5), (0.75, 7), (1.0, 9), (np.inf, 13))
-SIDED = ((0.15, 3), (0.5, 4), (1.2, 6), (np.inf, 8))  # on each side of a cut
-WEAK, MODERATE = 0.12, 0.35  # strengths up to which a rule of degree 5, of degree 7 is enough
-GRADED, GRADED_REACH = 2.0, 1.5  # strength from which nodes are graded, and their reach times it
-GRADED_RATIO = 1.15
+WEAK = 0.12  # strength up to which a rule of degree 5 is enough; of degree 7 up to MODERATE
 COARSE = 0.6  # share of the nodes that a coordinate needs below which it is said
 SMALLEST_WEIGHT = 1e-7
 MORE = 2  # times the nodes there is room for, from which points are scattered in place of products
 LEAST_SCATTERED = 384
-
-Panels = tuple[tuple[float, ...], tuple[int, ...]]  # cuts, and nodes between them
-
-
-@dataclass(frozen=True)
-class Coordinate:
-    """A standard normal coordinate; `cut` is where what depends on it has a kink, if it has."""
-
-    strength: float
-    cut: float | None = None
-    least: int = 0  # nodes, where the strength would ask for fewer
-    read: bool = False  # whether the label reads it
-    wanted: int = 0  # nodes, where there is room
-
-    @property
-    def count(self) -> int:
-        """Nodes, on each side where there is a cut."""
-        table = NODES if self.cut is None else SIDED
-        usual = next(nodes for limit, nodes in table if self.strength < limit)
-        return max(self.least, self.wanted, usual)
-
-    @property
-    def fewest(self) -> int:
-        """Nodes that are left where there is little room, on each side of a cut."""
-        if self.read:
-            return max(self.least, 3)
-        return 2 if self.cut is not None or self.strength < MODERATE else 3
-
-    @property
-    def fewest_total(self) -> int:
-        """Nodes in all that are left where there is little room."""
-        return self.fewest if self.cut is None else 2 * self.fewest
-
-    @property
-    def total(self) -> int:
-        """Nodes in all."""
-        return self.count if self.cut is None else 2 * self.count
-
-    def rule(self, count: int) -> Rule:
-        """Return the rule with so many nodes, on each side where there is a cut."""
-        return _rule(self.panels(count))
-
-    def panels(self, count: int) -> Panels:
-        """Return where the rule of so many nodes, on each side of a cut, is cut, and its nodes.
-
-        A very strong coordinate bends features near its cut: part of the nodes lie there.
-        """
-        if self.cut is None:
-            return (), (count,)
-        if self.strength < GRADED:
-            return (self.cut,), (count, count)
-        near = max(1, 2 * count // 5)
-        # Of few sizes, so that rules are made once.
-        reach = GRADED_REACH / GRADED_RATIO ** round(log(self.strength, GRADED_RATIO))
-        cuts = (self.cut - reach, self.cut, self.cut + reach)
-        return cuts, (count - near, near, near, count - near)
-
-
-def _rule(panels: Panels) -> Rule:
-    cuts, counts = panels
-    if not cuts:
-        return normal_rule(counts[0])
-    if len(cuts) == 1:
-        return split_normal_rule(counts[0], cuts[0])
-    return panel_rule(cuts, counts)
+RAYS = 0.7  # strength up to which directions of degree 7 are as good as a product
+RAY_NODES, MOST_ON_RAYS = 3, 8
 
 
 @dataclass(frozen=True)
@@ -119,6 +49,15 @@ def joint_rule(coordinates: list[Coordinate], most: int) -> JointRule:
     """Return a rule for all coordinates with about `most` nodes at the most."""
     if prod(float(c.total) for c in coordinates) <= most:
         return _product(tuple(c.panels(c.count) for c in coordinates))
+    fewer = _fewer(coordinates, most)
+    if fewer is not None and not fewer.coarse:
+        return fewer
+    room = most if fewer is not None else max(MORE * most, LEAST_SCATTERED)
+    return on_rays(coordinates, room) or fewer or _scattered(coordinates, most)
+
+
+def _fewer(coordinates: list[Coordinate], most: int) -> JointRule | None:
+    """Return weak coordinates together, the others with fewer nodes; None where that is not few."""
     weak = [j for j, c in enumerate(coordinates) if c.cut is None and c.strength < MODERATE]
     strong = [j for j in range(len(coordinates)) if j not in weak]
     least = prod(coordinates[j].fewest_total for j in strong)
@@ -126,21 +65,75 @@ def joint_rule(coordinates: list[Coordinate], most: int) -> JointRule:
     apart = float(np.prod([float(coordinates[j].total) for j in weak]))
     if inner is None or len(inner.weights) >= apart:
         weak, strong, inner = [], list(range(len(coordinates))), NOTHING
-    counts, coarse = _shrunk([coordinates[j] for j in strong], most // len(inner.weights))
-    if _size([coordinates[j] for j in strong], counts) * len(inner.weights) > MORE * most:
-        return _scattered(coordinates, most)
-    outer = product_rule([coordinates[j].rule(n) for j, n in zip(strong, counts, strict=True)])
-    nodes = np.zeros((len(outer[1]) * len(inner.weights), len(coordinates)))
-    nodes[:, strong] = np.repeat(outer[0], len(inner.weights), axis=0)
-    nodes[:, weak] = np.tile(inner.nodes, (len(outer[1]), 1))
-    weights = np.outer(outer[1], inner.weights).ravel()
+    own = [coordinates[j] for j in strong]
+    counts, coarse = _shrunk(own, most // len(inner.weights))
+    if _size(own, counts) * len(inner.weights) > MORE * most:
+        return None
+    nodes, weights = _placed(
+        _crossed(_own_rules(own, counts), (inner.nodes, inner.weights)), [*strong, *weak]
+    )
     return _pruned(nodes, weights, coarse=coarse or inner.coarse)
+
+
+def _own_rules(coordinates: list[Coordinate], counts: list[int]) -> Rule:
+    """Return the product of every coordinate's own rule with so many nodes."""
+    return product_rule([c.rule(n) for c, n in zip(coordinates, counts, strict=True)])
+
+
+def _crossed(outer: Rule, inner: Rule) -> Rule:
+    """Return the product of two rules of several coordinates each."""
+    nodes = np.hstack(
+        [np.repeat(outer[0], len(inner[1]), axis=0), np.tile(inner[0], (len(outer[1]), 1))]
+    )
+    return nodes, np.outer(outer[1], inner[1]).ravel()
+
+
+def _placed(rule: Rule, places: list[int]) -> Rule:
+    """Return the rule with its coordinates moved to these places."""
+    nodes = np.empty_like(rule[0])
+    nodes[:, places] = rule[0]
+    return nodes, rule[1]
+
+
+def on_rays(coordinates: list[Coordinate], most: int) -> JointRule | None:
+    """Return strong coordinates together by directions and lengths; None where that is not few.
+
+    Those that the label reads, and very strong ones, keep rules of their own; faint ones have a
+    sign each that changes from node to node.
+    """
+    places = range(len(coordinates))
+    faint = [j for j in places if coordinates[j].is_faint]
+    strong = [j for j in places if coordinates[j].is_alike]
+    sphere = _rays([coordinates[j] for j in strong])
+    if sphere is None:
+        strong, sphere = [], (np.zeros((1, 0)), np.ones(1))
+    alone = [j for j in places if j not in faint and j not in strong]
+    own = [coordinates[j] for j in alone]
+    repeated = len(sphere[1]) * (2 if faint else 1)
+    counts, coarse = _shrunk(own, most // repeated)
+    if _size(own, counts) * repeated > most:
+        return None
+    rule = _crossed(_own_rules(own, counts), sphere)
+    if faint:
+        rule = with_signs(rule, len(faint))
+    nodes, weights = _placed(rule, [*alone, *strong, *faint])
+    bent = any(coordinates[j].strength > RAYS for j in strong)
+    return _pruned(nodes, weights, coarse=coarse or bent)
+
+
+def _rays(coordinates: list[Coordinate]) -> Rule | None:
+    """Return the rule of coordinates of like strength, None for fewer than two."""
+    if len(coordinates) < 2 or len(coordinates) > MOST_ON_RAYS:
+        return None
+    if any(c.cut is not None for c in coordinates):
+        return ray_rule(len(coordinates), RAY_NODES)
+    return degree_seven_rule(len(coordinates))
 
 
 @functools.lru_cache(maxsize=256)
 def _product(panels: tuple[Panels, ...]) -> JointRule:
     """Return the product of rules, which many points of a curve share."""
-    rule = _pruned(*product_rule([_rule(own) for own in panels]), coarse=False)
+    rule = _pruned(*product_rule([panelled(own) for own in panels]), coarse=False)
     rule.nodes.flags.writeable = rule.weights.flags.writeable = False
     return rule
 
@@ -154,12 +147,10 @@ def _scattered(coordinates: list[Coordinate], most: int) -> JointRule:
     """Return points scattered over all coordinates, but a rule for the one that the label reads."""
     read = [j for j, c in enumerate(coordinates) if c.read]
     others = [j for j, c in enumerate(coordinates) if not c.read]
-    own = product_rule([coordinates[j].rule(coordinates[j].fewest) for j in read])
-    places, shares = scattered_rule(len(others), max(most, LEAST_SCATTERED) // len(own[1]))
-    nodes = np.zeros((len(own[1]) * len(shares), len(coordinates)))
-    nodes[:, read] = np.repeat(own[0], len(shares), axis=0)
-    nodes[:, others] = np.tile(places, (len(own[1]), 1))
-    return _pruned(nodes, np.outer(own[1], shares).ravel(), coarse=True)
+    own = _own_rules([coordinates[j] for j in read], [coordinates[j].fewest for j in read])
+    points = scattered_rule(len(others), max(most, LEAST_SCATTERED) // len(own[1]))
+    nodes, weights = _placed(_crossed(own, points), [*read, *others])
+    return _pruned(nodes, weights, coarse=True)
 
 
 def _pruned(nodes: Floats, weights: Floats, *, coarse: bool) -> JointRule:
