@@ -123,12 +123,19 @@ def test_a_model_without_theory_leaves_the_others_their_curves(post, client):
 
 
 def test_curves_by_types_have_fewer_points_and_say_why(post):
-    state = state_of({"readout.loss": "logistic", "teacher.kind": "labels"}, axis="readout.ridge")
+    state = state_of({"training.steps": 2}, axis="readout.ridge")
     answer = post("curve", state=state, points=60, draft=False)
     assert answer["method"] == "types"
     assert len(answer["x"]) == len(answer["flags"]) == TYPES_TOGETHER
-    note = "theory without draws does not know readout.loss='logistic': these curves are by types"
+    note = "theory without draws does not know training.steps=2: these curves are by types"
     assert answer["notes"][0].startswith(note)
+
+
+def test_curves_of_other_losses_are_without_draws(post):
+    state = state_of({"readout.loss": "logistic", "teacher.kind": "labels"}, axis="readout.ridge")
+    answer = post("curve", state=state, points=8, draft=True)
+    assert answer["method"] == "closed"
+    assert {"test_loss", "misclassification"} <= set(answer["curves"]["network"])
 
 
 def test_the_map_is_the_gap_at_every_point(post):
