@@ -138,7 +138,8 @@ def both(predicted: Metrics, trained: Errors, model: int) -> dict[str, tuple[flo
         if metric in predicted and metric in trained.metrics:
             estimate = trained.estimate(metric)
             mean, stderr = float(estimate.mean[model, 0]), float(estimate.stderr[model, 0])
-            values[metric] = float(predicted[metric][0]), mean, stderr
+            if mean:  # nothing is relative to a rate that no trial has
+                values[metric] = float(predicted[metric][0]), mean, stderr
     return values
 
 
