@@ -14,7 +14,7 @@ from onegrad.calculus.function import Function
 from onegrad.data.mixture import Gaussian
 from onegrad.data.population import Population
 from onegrad.data.source import Source
-from onegrad.data.teacher import TEACHERS, Teacher, TeacherDescription
+from onegrad.data.teacher import NOISE_CONTROL, TEACHERS, Teacher, TeacherDescription
 from onegrad.describe.arrays import Array, Floats
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.fields import NonNegative, Positive, control
@@ -166,14 +166,7 @@ class SingleIndex(OneDirection):
     noise: NonNegative = Field(
         default=0.0,
         description="Deviation of label noise.",
-        json_schema_extra=control(
-            label="Label noise",
-            symbol="δ",
-            sentence="How much random error labels have.",
-            low=0,
-            high=1,
-            main=True,
-        ),
+        json_schema_extra=NOISE_CONTROL,
     )
 
     def draw(self, population: Population, norm: float, rng: np.random.Generator) -> Teacher:

@@ -12,9 +12,9 @@ from onegrad.calculus.function import Function
 from onegrad.data.mixture import Gaussian
 from onegrad.data.population import Population, RowLabels
 from onegrad.data.source import Source
-from onegrad.data.teacher import TEACHERS, Teacher, TeacherDescription
+from onegrad.data.teacher import FLIPS_CONTROL, NOISE_CONTROL, TEACHERS, Teacher, TeacherDescription
 from onegrad.describe.arrays import Floats
-from onegrad.describe.fields import Half, NonNegative, control
+from onegrad.describe.fields import Half, NonNegative
 
 
 @dataclass(frozen=True)
@@ -86,21 +86,12 @@ class ClassLabels(TeacherDescription):
     noise: NonNegative = Field(
         default=0.0,
         description="Deviation of label noise.",
-        json_schema_extra=control(
-            label="Label noise",
-            symbol="δ",
-            sentence="How much random error labels have.",
-            low=0,
-            high=1,
-            main=True,
-        ),
+        json_schema_extra=NOISE_CONTROL,
     )
     flips: Half = Field(
         default=0.0,
         description="Probability of a label of the wrong sign.",
-        json_schema_extra=control(
-            label="Wrong labels", sentence="Share of labels with the wrong sign.", main=True
-        ),
+        json_schema_extra=FLIPS_CONTROL,
     )
 
     @model_validator(mode="after")

@@ -17,7 +17,7 @@ from onegrad.data.index_teacher import IndexTeacher, OneDirection
 from onegrad.data.mixture import Gaussian
 from onegrad.data.population import Population
 from onegrad.data.source import Source
-from onegrad.data.teacher import TEACHERS, Teacher
+from onegrad.data.teacher import FLIPS_CONTROL, TEACHERS, Teacher
 from onegrad.describe.arrays import Floats
 from onegrad.describe.fields import Half, Positive, control
 
@@ -147,9 +147,7 @@ class SignIndex(_Signs):
     flips: Half = Field(
         default=0.0,
         description="Probability of a label of the wrong sign.",
-        json_schema_extra=control(
-            label="Wrong labels", sentence="Share of labels with the wrong sign.", main=True
-        ),
+        json_schema_extra=FLIPS_CONTROL,
     )
 
     def expected_label(self) -> Function:

@@ -16,9 +16,23 @@ from onegrad.data.mixture import Gaussian
 from onegrad.data.population import Population
 from onegrad.data.source import Source
 from onegrad.describe.arrays import Floats
+from onegrad.describe.fields import control
 from onegrad.describe.kinds import Kinds
 from onegrad.describe.registry import Registry
 from onegrad.describe.value import Value
+
+# How the explorer shows what several teachers have.
+NOISE_CONTROL = control(
+    label="Label noise",
+    symbol="δ",
+    sentence="How much random error labels have.",
+    low=0,
+    high=1,
+    main=True,
+)
+FLIPS_CONTROL = control(
+    label="Wrong labels", sentence="Share of labels with the wrong sign.", main=True
+)
 
 
 class Teacher(Protocol):
