@@ -32,8 +32,8 @@ def free_port():
 
 @pytest.fixture
 def cluster(tmp_path):
-    """Yield the address of a real scheduler with two worker processes, and the workers."""
-    pytest.importorskip("distributed")
+    """Yield the address of a real scheduler that two worker processes have joined, and these."""
+    distributed = pytest.importorskip("distributed")
     port = free_port()
     address = f"tcp://127.0.0.1:{port}"
     dask = [sys.executable, "-m", "dask"]
@@ -45,6 +45,8 @@ def cluster(tmp_path):
         for arguments in (scheduler, worker, worker)
     ]
     wait_for_port(("127.0.0.1", port))
+    with distributed.Client(address) as client:
+        client.wait_for_workers(2, timeout=120)
     yield address, processes[1:]
     for process in processes:
         process.kill()
