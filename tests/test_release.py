@@ -44,7 +44,8 @@ def test_the_printed_citation_says_what_the_citation_file_says():
 
 
 def test_how_to_cite_in_the_readme_is_what_is_printed():
-    assert "onegrad --cite" in (ROOT / "README.md").read_text("utf-8")
+    printed = CliRunner().invoke(cli, ["--cite"], catch_exceptions=False).stdout
+    assert f"```bibtex\n{printed.strip()}\n```" in (ROOT / "README.md").read_text("utf-8")
 
 
 @pytest.fixture
@@ -70,8 +71,8 @@ def test_the_description_has_no_picture_or_link_into_the_repository(description)
 def test_the_description_keeps_the_text(description):
     headings = re.findall(r"^## .*$", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE)
     assert re.findall(r"^## .*$", description, re.MULTILINE) == headings
-    assert "docs/notation.md" in description  # the names of pages stay, as text
-    assert "as produced by" not in description  # no caption without its pictures
+    assert "- Notation: the symbols" in description  # the names of pages stay, as text
+    assert "plotted by `onegrad reproduce" not in description  # no caption without its pictures
 
 
 def test_pythons_of_hosted_ci_are_those_declared():

@@ -206,7 +206,7 @@ def test_toml_blocks_load(block, tmp_path):
 def test_every_fence_is_found():
     fences = sum(len(re.findall(r"^```\w", page.read_text(), re.MULTILINE)) for page in PAGES)
     assert len(BLOCKS) == fences
-    assert {block.language for block in BLOCKS} <= {"python", "sh", "toml"}
+    assert {block.language for block in BLOCKS} <= {"python", "sh", "toml", "text", "bibtex"}
 
 
 def test_few_blocks_are_not_run():

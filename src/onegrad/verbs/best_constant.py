@@ -12,7 +12,8 @@ from onegrad.describe.arrays import Floats
 from onegrad.problem.problem import Problem
 from onegrad.training.instance import Instance, draw
 
-MOST_DRAWS = 4  # of data and teacher, over which the error is averaged
+MOST_DRAWS = 32  # of data and teacher over which the error is averaged
+MOST_SAMPLED = 4  # draws of labels, if the error is not known from the mixture
 LARGEST_DRAW = 2**30  # bytes of a mixture that is drawn for this alone
 WIDEST = 30.0  # logistic loss of a constant is flat beyond, in the order of rounding
 
@@ -26,7 +27,8 @@ def best_constant(problem: Problem, *, seed: int = 0, trials: int = 1) -> dict[s
     """
     if problem.data.exact_moments and _drawn_bytes(problem) > LARGEST_DRAW:
         return {}
-    count = max(1, min(trials, MOST_DRAWS)) if problem.redraw == "all" else 1
+    most = MOST_DRAWS if problem.data.exact_moments else MOST_SAMPLED
+    count = max(1, min(trials, most)) if problem.redraw == "all" else 1
     each = [_of_instance(draw(problem, seed=seed, trial=t)) for t in range(count)]
     means = {name: float(np.mean([part[name] for part in each])) for name in each[0]}
     return {name: value for name, value in means.items() if np.isfinite(value)}

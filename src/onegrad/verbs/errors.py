@@ -27,7 +27,7 @@ from onegrad.describe.screen import OnScreen, ScreenTable
 from onegrad.diagnostics.records import StepsResult
 from onegrad.models.model import Model
 from onegrad.problem.problem import Problem, require_problem
-from onegrad.verbs.best_constant import best_constant
+from onegrad.verbs.best_constant import MOST_DRAWS, best_constant
 from onegrad.verbs.error_table import errors_table, estimate_table
 from onegrad.verbs.error_views import (
     errors_dataset,
@@ -172,7 +172,9 @@ class Errors(OnScreen, KeptResult):
     @cached_property
     def best_constant(self) -> dict[str, float]:
         """The errors of the best constant, by metric: what a network must beat."""
-        known = best_constant(self.problem, seed=self.seed, trials=self.trials)
+        # Closed theory has no draws of its own: its errors are means over all of them.
+        trials = MOST_DRAWS if self.method == "closed" else self.trials
+        known = best_constant(self.problem, seed=self.seed, trials=trials)
         return {name: value for name, value in known.items() if name in self.metrics}
 
     def _values(self, metric: str) -> Floats:
