@@ -64,6 +64,17 @@ def test_every_paper_has_its_command():
     assert all(f"| {paper}" in table for paper in PAPERS)
 
 
+def test_no_block_is_left_out():
+    """One program, installs, and the two commands that `.ci/run` executes."""
+    blocks = re.findall(r"^```(\w+)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+    assert [language for language, _ in blocks if language == "python"] == ["python"]
+    for line in (
+        line for language, text in blocks if language == "sh" for line in text.split("\n")
+    ):
+        assert re.match(r"$|pip install |python3 -m venv ", line)
+        assert "onegrad explore" in line or line.startswith("python3") or "onegrad" not in line
+
+
 def test_extras_that_are_installed_exist():
     named = {n for found in re.findall(r"'\.\[([\w,]*)\]'", README) for n in found.split(",")}
     assert named
