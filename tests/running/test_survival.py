@@ -19,12 +19,24 @@ from onegrad.running.engines import _after_death
 from onegrad.running.jobs import Job, Task
 from onegrad.running.store import Writer, read
 
-COMMAND = [sys.executable, "-c", "from onegrad.cli.main import main; main()"]
+MAIN = "from onegrad.cli.main import main; main()"
+# Under nohup or in the background a process begins with signals ignored, and so do its children.
+HEED_SIGNALS = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+"""
+FULL_DISK = """
+import resource
+resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+"""
 
 
-def start(tmp_path, out, *options):
+def start(tmp_path, out, *options, first=""):
+    """Start a sweep in a process of its own, which runs other code first."""
+    file = str(tmp_path / "sweep.toml")
     return subprocess.Popen(
-        [*COMMAND, "sweep", str(tmp_path / "sweep.toml"), "--out", str(out), *options],
+        [sys.executable, "-c", first + MAIN, "sweep", file, "--out", str(out), *options],
         env=QUICK_ENVIRONMENT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -216,7 +228,7 @@ def test_a_signal_stops_cleanly_and_says_how_to_continue(tmp_path, number, how):
     psutil = pytest.importorskip("psutil")
     # Trials of a size that no machine does 200 of between two looks at the rows.
     two_hundred(tmp_path, dimension=300, readout__samples=600, network__width=500)
-    process = start(tmp_path, tmp_path / "out", "--workers", "2")
+    process = start(tmp_path, tmp_path / "out", "--workers", "2", first=HEED_SIGNALS)
     wait_for_rows(process, tmp_path / "out", 5)
     children = psutil.Process(process.pid).children(recursive=True)
     process.send_signal(number)
@@ -246,14 +258,15 @@ def test_a_row_that_is_written_when_a_signal_comes_is_counted(tmp_path, monkeypa
 
     monkeypatch.setattr(Writer, "append", interrupted)
     monkeypatch.setattr("onegrad.running.plan.TASK_SECONDS", 0.0)
-    before = signal.getsignal(signal.SIGTERM)
+    before = {n: signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # which nohup and the like ignore
     stop_on_signals()
     try:
         with pytest.raises(SweepInterrupted, match="3 of 200 trials are stored"):
             run_sweep(two_hundred(tmp_path), tmp_path / "out")
     finally:
-        for other in (signal.SIGTERM, signal.SIGHUP):
-            signal.signal(other, before)
+        for other, handler in before.items():
+            signal.signal(other, handler)
     assert rows_of(tmp_path / "out")[1] == 3
 
 
@@ -268,16 +281,8 @@ def test_a_signal_that_is_ignored_stays_so():
 
 
 def test_a_full_disk_is_said_and_finished_rows_stay(tmp_path):
-    resource = pytest.importorskip("resource")
     two_hundred(tmp_path)
-    process = subprocess.Popen(
-        [*COMMAND, "sweep", str(tmp_path / "sweep.toml"), "--out", str(tmp_path / "out")],
-        env=QUICK_ENVIRONMENT,
-        stderr=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        text=True,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000)),
-    )
+    process = start(tmp_path, tmp_path / "out", first=FULL_DISK)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 1
     assert "finished rows are intact" in errors
