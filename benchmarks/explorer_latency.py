@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "explorer"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from browser_case import browsing, serving, visiting
 

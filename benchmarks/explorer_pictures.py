@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "explorer"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from browser_case import browsing, serving, visiting
 

@@ -16,10 +16,12 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 import pytest
 
+from browser_case import browsing
 from onegrad import Component, MixtureSource, Problem
 from onegrad.cli.main import run_command
 from onegrad.describe import registry as registries
 from onegrad.training.run import Run
+from optional_parts import absent_parts
 
 FIGURES = Path(__file__).parent / "figures"  # where tiny studies lie, for tests elsewhere too
 
@@ -83,6 +85,38 @@ def nothing_registered():
             for name in known.added():
                 del known.entries[name]
             known.entries.update(before.get(title, {}))
+
+
+def pytest_collectreport(report):
+    note_skipped(report)
+
+
+def pytest_runtest_logreport(report):
+    note_skipped(report)
+
+
+def note_skipped(report):
+    """Append what is skipped, with the reason, to $ONEGRAD_SKIPPED; .ci/run compares."""
+    path = os.environ.get("ONEGRAD_SKIPPED")
+    if path and report.skipped and not hasattr(report, "wasxfail"):
+        with Path(path).open("a", encoding="utf-8") as file:
+            file.write(f"{report.nodeid}\t{report.longrepr[2]}\n")
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)  # after the list of what was skipped
+def pytest_terminal_summary(terminalreporter):
+    """Say which optional parts were absent, and the command that adds them."""
+    yield
+    skipped = terminalreporter.stats.get("skipped", [])
+    for line in absent_parts({report.longrepr[2] for report in skipped}):
+        terminalreporter.line(line)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Yield headless Chromium, for modules that have needs(CHROMIUM)."""
+    with browsing() as chromium:
+        yield chromium
 
 
 @pytest.fixture(autouse=True)

@@ -10,13 +10,10 @@ import pytest
 
 from onegrad import InvalidInput, MixtureSource, Problem, fit_mixture, predict, simulate
 from onegrad.data.rows import fashion_mnist
-from onegrad.data.rows.fashion_mnist import FILES, PACKAGED, load_fashion_mnist, load_sample
+from onegrad.data.rows.fashion_mnist import FILES, load_fashion_mnist, load_sample
 from onegrad.data.rows.fitting import _gaussians, log_likelihood
 from onegrad.describe.exceptions import Failure
-
-needs_images = pytest.mark.skipif(
-    not PACKAGED.is_dir(), reason="needs the Debian package dataset-fashion-mnist"
-)
+from optional_parts import IMAGES, needs
 
 
 @pytest.fixture
@@ -54,7 +51,7 @@ def tiny_set(tmp_path, monkeypatch):
     return folder
 
 
-@needs_images
+@needs(IMAGES)
 def test_all_images_are_found_and_the_sample_is_of_them():
     data = load_fashion_mnist()
     assert data.images.shape == (70_000, 784)

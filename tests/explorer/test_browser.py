@@ -3,21 +3,17 @@
 import re
 
 import pytest
-from browser_case import browsing, require_browser, serving, visiting
 
-require_browser()
+from browser_case import serving, visiting
+from optional_parts import CHROMIUM, needs
+
+pytestmark = needs(CHROMIUM)
 
 
 @pytest.fixture(scope="module")
 def address():
     with serving("--dimension", "80", "--samples", "80") as url:
         yield url
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with browsing() as chromium:
-        yield chromium
 
 
 @pytest.fixture

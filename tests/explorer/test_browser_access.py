@@ -1,9 +1,11 @@
 """The explorer for everyone: axe-core, keyboard, phone, light and dark, labels."""
 
 import pytest
-from browser_case import axe_source, browsing, require_browser, serving, visiting
 
-require_browser()
+from browser_case import serving, visiting
+from optional_parts import AXE, CHROMIUM, needs
+
+pytestmark = needs(CHROMIUM)
 
 WIDE, PHONE = {"width": 1400, "height": 1000}, {"width": 390, "height": 844}
 
@@ -12,12 +14,6 @@ WIDE, PHONE = {"width": 1400, "height": 1000}, {"width": 390, "height": 844}
 def address():
     with serving("--dimension", "80", "--samples", "80") as url:
         yield url
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with browsing() as chromium:
-        yield chromium
 
 
 def violations(page, source):
@@ -31,10 +27,11 @@ def violations(page, source):
     ]
 
 
+@needs(AXE)
 @pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
 @pytest.mark.parametrize("colours", ["light", "dark"])
 def test_axe_finds_nothing_serious(browser, address, size, colours):
-    source = axe_source()
+    source = AXE.look().read_text()
     with visiting(browser, address, viewport=size, color_scheme=colours) as visit:
         visit.wait_settled()
         page = visit.page

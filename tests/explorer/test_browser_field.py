@@ -1,14 +1,15 @@
 """A field added to the problem is on the page, which knows it from its description alone."""
 
 import pytest
-from browser_case import browsing, require_browser, visiting
 from explorer_cases import TOKEN, explorer_client
 from pydantic import Field
 
+from browser_case import visiting
 from onegrad.describe.fields import Unit, control
 from onegrad.problem.problem import Problem
+from optional_parts import CHROMIUM, needs
 
-require_browser()
+pytestmark = needs(CHROMIUM)
 
 
 class Extended(Problem):
@@ -26,12 +27,6 @@ class Extended(Problem):
 def address():
     with explorer_client(Extended(dimension=80, readout={"samples": 80})) as client:
         yield f"http://127.0.0.1:{client.port}/?token={TOKEN}"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with browsing() as chromium:
-        yield chromium
 
 
 def test_a_new_field_has_a_control_an_axis_and_a_place_in_the_address(browser, address):

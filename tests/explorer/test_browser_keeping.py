@@ -6,23 +6,18 @@ import tomllib
 import xml.etree.ElementTree as ElementTree
 
 import pytest
-from browser_case import browsing, require_browser, serving, visiting
 
+from browser_case import serving, visiting
 from onegrad import Problem
+from optional_parts import CHROMIUM, needs
 
-require_browser()
+pytestmark = needs(CHROMIUM)
 
 
 @pytest.fixture(scope="module")
 def address():
     with serving("--dimension", "60", "--samples", "60") as url:
         yield url
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with browsing() as chromium:
-        yield chromium
 
 
 @pytest.fixture

@@ -1,20 +1,16 @@
 """The page's own code: it runs, passes its linter, asks no other host, and names no field."""
 
-import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
-
-import pytest
 
 import onegrad
 from onegrad.explorer.controls import controls_of
 from onegrad.problem.problem import Problem
+from optional_parts import ESLINT, NODE, needs
 
 PAGE = Path(onegrad.__file__).parent / "explorer" / "page"
 HERE = Path(__file__).parent
-TOOLS = os.environ.get("ONEGRAD_NODE_TOOLS", "")  # a folder where npm installed eslint, axe-core
 
 
 def page_files(*endings):
@@ -31,23 +27,23 @@ def run(*command):
     return done.stdout
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+@needs(NODE)
 def test_pure_modules_pass_their_own_tests():
-    said = run("node", "--test", str(HERE / "page"))
+    said = run(NODE.look(), "--test", str(HERE / "page"))
     assert int(re.search(r"^# pass (\d+)", said, re.MULTILINE).group(1)) >= 4
 
 
-@pytest.mark.skipif(not TOOLS, reason="ONEGRAD_NODE_TOOLS names no folder with eslint")
+@needs(NODE, ESLINT)
 def test_modules_pass_the_linter(tmp_path):
-    eslint = str(Path(TOOLS) / "node_modules" / ".bin" / "eslint")
+    eslint = (NODE.look(), str(ESLINT.look()))
     # The source: what is installed lies where the linter looks at nothing.
     page = HERE.parents[1] / "src" / "onegrad" / "explorer" / "page"
-    run(eslint, "--max-warnings", "0", str(page), str(HERE))
+    run(*eslint, "--max-warnings", "0", str(page), str(HERE))
     # Negative control: a module with an unknown name is refused.
     wrong = page / "js" / "main.js"
     text = wrong.read_text() + "\nunknownName(1);\n"
     done = subprocess.run(
-        [eslint, "--stdin", "--stdin-filename", str(wrong)],
+        [*eslint, "--stdin", "--stdin-filename", str(wrong)],
         input=text,
         capture_output=True,
         text=True,

@@ -1,22 +1,12 @@
 """The report in a browser: curves to touch, one file, no request, readable without JavaScript."""
 
-import shutil
-
 import pytest
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+from optional_parts import CHROMIUM, needs
+
+pytestmark = needs(CHROMIUM)
 
 SIZES = {"wide": (1280, 900), "phone": (360, 740)}
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture

@@ -1,18 +1,14 @@
 """The report's script: small files without an error that a linter knows."""
 
-import shutil
 import subprocess
 from pathlib import Path
 
-import pytest
-
 import onegrad
 from onegrad.figures.report.embedding import SCRIPTS, script
+from optional_parts import ESLINT, NODE, ROOT, needs
 
 FOLDER = Path(onegrad.__file__).parent / "figures" / "report"
-ROOT = Path(__file__).parents[2]
 RULES = Path(__file__).parent / "eslint.report.mjs"
-ESLINT = shutil.which("eslint", path=str(ROOT / "node_modules" / ".bin")) or shutil.which("eslint")
 
 
 def test_every_file_is_shipped_used_and_short():
@@ -29,18 +25,18 @@ def test_the_script_cannot_end_its_element_and_asks_no_one():
         assert name not in text.replace("http://www.w3.org/2000/svg", ""), name
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+@needs(NODE)
 def test_the_script_is_javascript(tmp_path):
     file = tmp_path / "report.js"
     file.write_text(script(), "utf-8")
     done = subprocess.run(
-        ["node", "--check", str(file)], capture_output=True, text=True, check=False
+        [NODE.look(), "--check", str(file)], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.skipif(ESLINT is None, reason="eslint is not installed; npm install eslint")
+@needs(NODE, ESLINT)
 def test_eslint_finds_nothing(tmp_path):
-    command = [ESLINT, "--no-config-lookup", "-c", str(RULES), str(FOLDER)]
+    command = [NODE.look(), ESLINT.look(), "--no-config-lookup", "-c", str(RULES), str(FOLDER)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -8,6 +8,7 @@ import onegrad as og
 from conftest import small
 from onegrad import InvalidInput
 from onegrad.machine import bars
+from optional_parts import TQDM, needs
 
 TINY = small(dimension=12, readout__samples=15, network__width=6)
 
@@ -62,9 +63,8 @@ def test_a_bar_is_ended_when_the_work_fails(seen):
     assert seen == [("trials", "end")]
 
 
-@pytest.mark.parametrize("package", ["rich", "tqdm"])
+@pytest.mark.parametrize("package", ["rich", pytest.param("tqdm", marks=needs(TQDM))])
 def test_each_package_alone_will_do(package, monkeypatch, capsys):
-    pytest.importorskip(package)
     other = {"rich": "tqdm.auto", "tqdm": "rich.console"}[package]
     monkeypatch.setitem(sys.modules, other, None)
     with bars.shown_progress(True, "trials") as told:

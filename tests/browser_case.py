@@ -1,20 +1,16 @@
-"""A page of the explorer in headless Chromium, and what went wrong in it."""
+"""Headless Chromium, and a page of the explorer in it with what went wrong there."""
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-import pytest
+from optional_parts import CHROMIUM
 
-CHROMIUM = os.environ.get("ONEGRAD_CHROMIUM", "/usr/bin/chromium")
-TOOLS = os.environ.get("ONEGRAD_NODE_TOOLS", "")  # a folder where npm installed eslint, axe-core
 ARGUMENTS = [
     "--headless",
     "--no-sandbox",
@@ -30,15 +26,6 @@ WATCH = """
 window.drawings = [];
 document.addEventListener("onegrad:drawn", (event) => window.drawings.push(event.detail));
 """
-
-
-def require_browser() -> None:
-    """Skip the module unless the browser, its driver and the server can be had."""
-    pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    pytest.importorskip("starlette", reason="the extra explore is not installed")
-    pytest.importorskip("uvicorn", reason="the extra explore is not installed")
-    if shutil.which(CHROMIUM) is None:
-        pytest.skip(f"{CHROMIUM} is not there", allow_module_level=True)
 
 
 @contextmanager
@@ -67,7 +54,7 @@ def browsing() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        browser = playwright.chromium.launch(executable_path=CHROMIUM.look(), args=ARGUMENTS)
         yield browser
         browser.close()
 
@@ -146,11 +133,3 @@ def _note_message(visit: Visit, message: Any) -> None:
     # An answer 422 is the server's "this value breaks a rule", which the page shows in its line.
     if message.type in ("error", "warning") and "status of 422" not in message.text:
         visit.complaints.append(f"{message.type}: {message.text}")
-
-
-def axe_source() -> str:
-    """Return the code of axe-core, or skip."""
-    path = Path(TOOLS) / "node_modules" / "axe-core" / "axe.min.js"
-    if not TOOLS or not path.is_file():
-        pytest.skip("ONEGRAD_NODE_TOOLS names no folder with axe-core")
-    return path.read_text()

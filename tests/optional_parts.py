@@ -1,0 +1,94 @@
+"""What a machine may lack: where tests look for it, and the one reason for which they skip.
+
+`python tests/optional_parts.py` prints the reasons, which .ci/run compares.
+"""
+
+import importlib.util
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from onegrad.data.rows.fashion_mnist import fashion_mnist_folder
+
+ROOT = Path(__file__).parents[1]
+INSTALLERS = ("pip install", "apt-get install -y", "npm install --no-save")
+
+
+@dataclass(frozen=True)
+class Part:
+    """An optional part: `look` returns its place, or None if it is missing."""
+
+    name: str
+    look: Callable[[], str | Path | None]
+    installer: str
+    packages: str
+
+    @property
+    def reason(self) -> str:
+        """Why tests are skipped, with the remedy."""
+        return f"{self.name} is missing; {self.installer} {self.packages}"
+
+
+def program(variable: str, *names: str) -> Callable[[], str | None]:
+    """Return a look-up of the program that the variable names, else of the names on PATH."""
+
+    def look() -> str | None:
+        wanted = (os.environ[variable],) if variable in os.environ else names
+        return next(filter(None, map(shutil.which, wanted)), None)
+
+    return look
+
+
+def node_tool(file: str) -> Callable[[], Path | None]:
+    """Return a look-up in the node_modules of $ONEGRAD_NODE_TOOLS, else of the repository."""
+
+    def look() -> Path | None:
+        path = Path(os.environ.get("ONEGRAD_NODE_TOOLS", ROOT), "node_modules", file)
+        return path if path.is_file() else None
+
+    return look
+
+
+def tqdm() -> str | None:
+    spec = importlib.util.find_spec("tqdm")
+    return spec and spec.origin
+
+
+CHROMIUM = Part(
+    "Chromium",
+    program("ONEGRAD_CHROMIUM", "chromium", "chromium-browser"),
+    "apt-get install -y",
+    "chromium",
+)
+NODE = Part("node", program("ONEGRAD_NODE", "node"), "apt-get install -y", "nodejs npm")
+ESLINT = Part("eslint", node_tool("eslint/bin/eslint.js"), "npm install --no-save", "eslint")
+AXE = Part("axe-core", node_tool("axe-core/axe.min.js"), "npm install --no-save", "axe-core")
+IMAGES = Part("Fashion-MNIST", fashion_mnist_folder, "apt-get install -y", "dataset-fashion-mnist")
+TQDM = Part("tqdm", tqdm, "pip install", "tqdm")
+PARTS = (CHROMIUM, NODE, ESLINT, AXE, IMAGES, TQDM)
+
+
+def needs(*parts: Part) -> pytest.MarkDecorator:
+    """Return a mark that skips without these parts."""
+    missing = [part.reason for part in parts if part.look() is None]
+    return pytest.mark.skipif(bool(missing), reason=", ".join(missing))
+
+
+def absent_parts(reasons: set[str]) -> list[str]:
+    """Return two lines on the parts for which tests were skipped, none if there are none."""
+    absent = [part for part in PARTS if any(part.reason in reason for reason in reasons)]
+    commands = []
+    for installer in INSTALLERS:
+        packages = [part.packages for part in absent if part.installer == installer]
+        if packages:
+            commands.append(" ".join([installer, *packages]))
+    names = ", ".join(part.name for part in absent)
+    return [f"absent: {names}", f"add them: {' && '.join(commands)}"] if absent else []
+
+
+if __name__ == "__main__":
+    print(*(part.reason for part in PARTS), sep="\n")
