@@ -27,7 +27,7 @@ def told_values():
 @pytest.fixture
 def no_images(monkeypatch, tmp_path):
     """A machine on which Fashion-MNIST lies nowhere."""
-    monkeypatch.setattr(fashion_mnist, "_places", lambda _: iter([tmp_path]))
+    monkeypatch.setenv(fashion_mnist.VARIABLE, str(tmp_path))
     return tmp_path
 
 
@@ -72,11 +72,16 @@ def test_what_cannot_be_told_does_not_stop_it(monkeypatch):
     def denied(*_):
         raise PermissionError(13, "Permission denied")
 
+    def no_home():
+        raise RuntimeError("Could not determine home directory.")
+
     monkeypatch.setattr(checkup_module, "machine_bytes", denied)
-    monkeypatch.setattr(fashion_mnist, "_places", denied)
+    monkeypatch.setattr(Path, "home", no_home)
+    monkeypatch.setattr(fashion_mnist, "PACKAGED", Path("nowhere"))
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     found = told_values()
     assert found["memory_bytes"] is None
-    assert "Permission denied" in found["data"]["fashion-mnist"]
+    assert found["data"]["fashion-mnist"] is None
     assert "unknown" in told()
 
 

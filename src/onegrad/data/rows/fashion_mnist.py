@@ -1,6 +1,7 @@
-"""Fashion-MNIST from wherever it lies on this machine; downloaded only when asked.
+"""Fashion-MNIST: the official files if they are on this machine, and the images that ship.
 
-Files are known by the digest of their decompressed bytes: gzip headers differ between mirrors.
+Files are identified by the digest of their decompressed bytes: gzip headers differ between mirrors.
+Nothing is downloaded unless that is asked for.
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ import os
 import sys
 import urllib.request
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from http.client import HTTPException
 from importlib import resources
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +40,11 @@ FILES = {
     "t10k-images-idx3-ubyte": "5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b",
     "t10k-labels-idx1-ubyte": "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34",
 }
+SAMPLE = "fashion_mnist_sample.npz"  # written by benchmarks/sample_images.py
+SAMPLE_DIGEST = "8e075714edae4036db53bfe63769d6f77f9af1a983d26d75d0f37c082ce5915b"
+TIMEOUT = 30.0  # seconds without an answer from a mirror
+PIECE = 2**18
+Progress = Callable[[str, int, int], None]  # file, bytes that came, all its bytes or 0
 
 
 @dataclass(frozen=True, repr=False)
@@ -57,73 +64,119 @@ def load_fashion_mnist(
 ) -> LabelledImages:
     """Return the 70,000 images of Fashion-MNIST, the training set first, then the test set.
 
-    Looks in `data_dir`, $ONEGRAD_DATA, the user's cache, Debian's package, and the usual places of
-    torchvision and Keras, gzip or raw. With `download` the files are fetched into `data_dir` or the
-    cache when none of these has them.
+    Looks in `data_dir` alone if it is given, else in $ONEGRAD_DATA alone if it is set, else in the
+    user's cache, Debian's package, and the usual places of torchvision and Keras; gzip or raw. With
+    `download` missing files are downloaded to `data_dir`, $ONEGRAD_DATA or the cache.
     """
     if data_dir is not None:
         path_of("data_dir", data_dir)
     truth("download", download)
-    searched = []
     for folder in _places(data_dir):
-        searched.append(str(folder))
         images = _read_folder(folder)
         if images is not None:
             return images
     if download:
-        folder = cache_folder() if data_dir is None else Path(data_dir)
-        for name in FILES:
-            _download(name, folder)
-        images = _read_folder(folder)
-        assert images is not None
-        return images
+        download_fashion_mnist(data_dir)
+        return load_fashion_mnist(data_dir)
+    own = os.environ.get(VARIABLE) if data_dir is None else None
+    field = f"data_dir={str(data_dir)!r}" if not own else f"{VARIABLE}={own!r}"
+    remedy = f"unset {VARIABLE}" if own else "install the Debian package dataset-fashion-mnist"
     raise DataNotFound(
-        f"data_dir={str(data_dir)!r}: Fashion-MNIST is in none of {', '.join(searched)}; install "
-        "the Debian package dataset-fashion-mnist, or download it with onegrad fetch (in Python, "
-        "download=True)"
+        f"{field}: Fashion-MNIST is in none of {', '.join(map(str, _places(data_dir)))}; {remedy}, "
+        "or download it with onegrad fetch (in Python, download=True)"
     )
 
 
-def fashion_mnist_folder() -> Path | None:
-    """Return the first usual place with all files, unread; None when there is none."""
-    return next((folder for folder in _places(None) if _files_in(folder) is not None), None)
+def download_fashion_mnist(
+    data_dir: str | Path | None = None, *, progress: Progress | None = None
+) -> None:
+    """Download the files that the folder lacks; each is written once it is whole."""
+    folder = _download_folder(data_dir)
+    make_folder(folder, field="data_dir")
+    for name in FILES:
+        if _file_in(folder, name) is None:
+            _download(name, folder, progress or (lambda name, done, total: None))
+
+
+def fashion_mnist_folder(data_dir: str | Path | None = None) -> Path | None:
+    """Return the first place that has all files, without reading them; None if no place has."""
+    return next((folder for folder in _places(data_dir) if _files_in(folder) is not None), None)
 
 
 def load_sample() -> LabelledImages:
-    """Return 60 images of each of the classes 0, 1, 5 and 9, which ship with onegrad.
+    """Return the first 1,200 training images of the classes 0, 1, 5 and 9; they ship with onegrad.
 
     Fashion-MNIST, Copyright (c) 2017 Zalando SE, MIT licence.
     """
-    with (
-        resources.files("onegrad.data.rows")
-        .joinpath("fashion_mnist_sample.npz")
-        .open("rb") as file,
-        np.load(file, allow_pickle=False) as stored,
-    ):
-        return LabelledImages(stored["images"], stored["labels"])
+    try:
+        with (
+            resources.files("onegrad.data.rows").joinpath(SAMPLE).open("rb") as file,
+            np.load(file, allow_pickle=False) as stored,
+        ):
+            images, labels = stored["images"], stored["labels"]
+        whole = digest_of_bytes(images, labels) == SAMPLE_DIGEST
+    except (OSError, ValueError, EOFError, KeyError, BadZipFile, zlib.error):
+        whole = False
+    if not whole:
+        raise InvalidInput(
+            f"file='fashion-mnist-sample': {SAMPLE} is missing or damaged; install onegrad again "
+            "(pip install --force-reinstall --no-deps onegrad)"
+        )
+    return LabelledImages(images, labels)
 
 
-def cache_folder() -> Path:
-    """Return the user's cache for downloaded data."""
-    usual = {
-        "darwin": str(Path.home() / "Library" / "Caches"),
-        "win32": os.environ.get("LOCALAPPDATA") or str(Path.home() / "AppData" / "Local"),
-    }.get(sys.platform, str(Path.home() / ".cache"))
-    return Path(os.environ.get("XDG_CACHE_HOME") or usual) / "onegrad" / "fashion-mnist"
+def _home() -> Path | None:
+    try:
+        return Path.home()
+    except RuntimeError:  # HOME is not set, and the user is not in the list of users
+        return None
+
+
+def _cache_folder() -> Path | None:
+    """Return the user's cache for downloaded data; None if the user has no home folder."""
+    if os.environ.get("XDG_CACHE_HOME"):
+        base = Path(os.environ["XDG_CACHE_HOME"])
+    elif sys.platform == "win32" and os.environ.get("LOCALAPPDATA"):
+        base = Path(os.environ["LOCALAPPDATA"])
+    elif home := _home():
+        usual = {"darwin": ("Library", "Caches"), "win32": ("AppData", "Local")}
+        base = home.joinpath(*usual.get(sys.platform, (".cache",)))
+    else:
+        return None
+    return base / "onegrad" / "fashion-mnist"
+
+
+def _download_folder(data_dir: str | Path | None) -> Path:
+    if data_dir is not None:
+        return Path(data_dir)
+    if os.environ.get(VARIABLE):
+        return Path(os.environ[VARIABLE]) / "fashion-mnist"
+    cache = _cache_folder()
+    if cache is None:
+        raise InvalidInput(
+            f"data_dir=None: there is no home folder to download to; name a folder (--data-dir), "
+            f"or set {VARIABLE}"
+        )
+    return cache
 
 
 def _places(data_dir: str | Path | None) -> Iterator[Path]:
+    """Yield the folders to search: the one that was named, or all usual ones."""
     if data_dir is not None:
         yield Path(data_dir)
-        return  # who names a folder means that one
+        return
     if os.environ.get(VARIABLE):
         yield Path(os.environ[VARIABLE])
         yield Path(os.environ[VARIABLE]) / "fashion-mnist"
-    yield cache_folder()
+        return
+    if cache := _cache_folder():
+        yield cache
     yield PACKAGED
-    for base in (Path("data"), Path.home() / "data"):
+    home = _home()
+    for base in (Path("data"), *([home / "data"] if home else [])):
         yield base / "FashionMNIST" / "raw"  # torchvision
-    yield Path.home() / ".keras" / "datasets" / "fashion-mnist"
+    if home:
+        yield home / ".keras" / "datasets" / "fashion-mnist"
 
 
 def _read_folder(folder: Path) -> LabelledImages | None:
@@ -139,15 +192,14 @@ def _read_folder(folder: Path) -> LabelledImages | None:
 
 
 def _files_in(folder: Path) -> dict[str, Path] | None:
-    """Return where a folder has the files, raw or gzip; None when one is missing."""
-    places = {}
-    for name in FILES:
-        here = [folder / name, folder / f"{name}.gz"]
-        path = next((path for path in here if path.is_file()), None)
-        if path is None:
-            return None
-        places[name] = path
-    return places
+    """Return where a folder has the files; None if one is missing."""
+    places = {name: place for name in FILES if (place := _file_in(folder, name)) is not None}
+    return places if len(places) == len(FILES) else None
+
+
+def _file_in(folder: Path, name: str) -> Path | None:
+    """Return where a folder has a file, raw or gzip; None if it has not, or may not be read."""
+    return next((p for p in (folder / name, folder / f"{name}.gz") if os.path.isfile(p)), None)  # noqa: PTH113
 
 
 def _checked(name: str, path: Path) -> bytes:
@@ -175,26 +227,35 @@ def _decompressed(data: bytes) -> bytes | None:
         return None
 
 
-def _download(name: str, folder: Path) -> None:
-    """Fetch one file from the first mirror that has it whole; nothing else is kept."""
-    if (folder / f"{name}.gz").is_file():
-        return
+def _download(name: str, folder: Path, progress: Progress) -> None:
+    """Write one file from the first mirror that has it whole; a part of it is never written."""
     reasons = []
     for mirror in MIRRORS:
         try:
-            with urllib.request.urlopen(f"{mirror}{name}.gz", timeout=60) as answer:
-                data = answer.read()
+            data = _received(f"{mirror}{name}.gz", lambda *done: progress(name, *done))
         except (OSError, ValueError, HTTPException) as error:
-            reasons.append(str(error) or type(error).__name__)
+            reasons.append(" ".join(str(error).split()) or type(error).__name__)
             continue
         plain = _decompressed(data)
-        if plain is None or digest_of_bytes(plain) != FILES[name]:
-            reasons.append("another digest")
-            continue
-        make_folder(folder, field="data_dir")
-        replace_file(folder / f"{name}.gz", lambda path, data=data: path.write_bytes(data))  # type: ignore[misc]
-        return
+        if plain is not None and digest_of_bytes(plain) == FILES[name]:
+            replace_file(folder / f"{name}.gz", lambda path, data=data: path.write_bytes(data))  # type: ignore[misc]
+            return
+        reasons.append("the digest differs")
     raise Failure(
-        f"download: no mirror gave {name} ({'; '.join(reasons)}); try again, or install the Debian "
-        "package dataset-fashion-mnist"
+        f"download: no mirror gave {name} ({'; '.join(dict.fromkeys(reasons))}); try again, or "
+        "install the Debian package dataset-fashion-mnist"
     )
+
+
+def _received(address: str, progress: Callable[[int, int], None]) -> bytes:
+    """Return the answer's bytes; urllib uses the proxies of the environment."""
+    data = bytearray()
+    with urllib.request.urlopen(address, timeout=TIMEOUT) as answer:
+        total = int(answer.headers.get("Content-Length") or 0)
+        progress(0, total)
+        while piece := answer.read(PIECE):
+            data += piece
+            progress(len(data), total)
+    if len(data) < total:
+        raise OSError(f"the connection ended after {len(data):,} of {total:,} bytes")
+    return bytes(data)
