@@ -1,6 +1,6 @@
 """What a machine may lack: where tests look for it, and the one reason for which they skip.
 
-`python tests/optional_parts.py` prints the reasons, which .ci/run compares.
+`python tests/optional_parts.py` prints the command that adds what is missing.
 """
 
 import importlib.util
@@ -15,7 +15,7 @@ import pytest
 from onegrad.data.rows.fashion_mnist import fashion_mnist_folder
 
 ROOT = Path(__file__).parents[1]
-INSTALLERS = ("pip install", "apt-get install -y", "npm install --no-save")
+PIP, APT, NPM = "pip install", "apt-get install -y", "npm install --prefix . --no-save"
 
 
 @dataclass(frozen=True)
@@ -59,16 +59,13 @@ def tqdm() -> str | None:
 
 
 CHROMIUM = Part(
-    "Chromium",
-    program("ONEGRAD_CHROMIUM", "chromium", "chromium-browser"),
-    "apt-get install -y",
-    "chromium",
+    "Chromium", program("ONEGRAD_CHROMIUM", "chromium", "chromium-browser"), APT, "chromium"
 )
-NODE = Part("node", program("ONEGRAD_NODE", "node"), "apt-get install -y", "nodejs npm")
-ESLINT = Part("eslint", node_tool("eslint/bin/eslint.js"), "npm install --no-save", "eslint")
-AXE = Part("axe-core", node_tool("axe-core/axe.min.js"), "npm install --no-save", "axe-core")
-IMAGES = Part("Fashion-MNIST", fashion_mnist_folder, "apt-get install -y", "dataset-fashion-mnist")
-TQDM = Part("tqdm", tqdm, "pip install", "tqdm")
+NODE = Part("node", program("ONEGRAD_NODE", "node"), APT, "nodejs npm")
+ESLINT = Part("eslint", node_tool("eslint/bin/eslint.js"), NPM, "eslint@9")  # runs on node 18
+AXE = Part("axe-core", node_tool("axe-core/axe.min.js"), NPM, "axe-core")
+IMAGES = Part("Fashion-MNIST", fashion_mnist_folder, APT, "dataset-fashion-mnist")
+TQDM = Part("tqdm", tqdm, PIP, "tqdm")
 PARTS = (CHROMIUM, NODE, ESLINT, AXE, IMAGES, TQDM)
 
 
@@ -81,14 +78,19 @@ def needs(*parts: Part) -> pytest.MarkDecorator:
 def absent_parts(reasons: set[str]) -> list[str]:
     """Return two lines on the parts for which tests were skipped, none if there are none."""
     absent = [part for part in PARTS if any(part.reason in reason for reason in reasons)]
+    names = ", ".join(part.name for part in absent)
+    return [f"absent: {names}", f"add them: {adding(absent)}"] if absent else []
+
+
+def adding(parts: list[Part]) -> str:
+    """Return the command that adds parts."""
     commands = []
-    for installer in INSTALLERS:
-        packages = [part.packages for part in absent if part.installer == installer]
+    for installer in (PIP, APT, NPM):
+        packages = [part.packages for part in parts if part.installer == installer]
         if packages:
             commands.append(" ".join([installer, *packages]))
-    names = ", ".join(part.name for part in absent)
-    return [f"absent: {names}", f"add them: {' && '.join(commands)}"] if absent else []
+    return " && ".join(commands)
 
 
 if __name__ == "__main__":
-    print(*(part.reason for part in PARTS), sep="\n")
+    print(adding([part for part in PARTS if part.look() is None]))
