@@ -45,6 +45,19 @@ def registries(monkeypatch):
         monkeypatch.setattr(registry, "entries", dict(registry.entries))
 
 
+@pytest.fixture
+def only_images_that_ship(monkeypatch):
+    """Hide the official images, also those that this process has read."""
+    named = reading._named
+
+    def without(name, *parts):
+        if name == "fashion-mnist":
+            raise DataNotFound("not here")
+        return named(name, *parts)
+
+    monkeypatch.setattr(reading, "_named", without)
+
+
 def test_every_panel_of_the_papers_is_there_and_says_whether_it_is_ours():
     assert {*SYNTHETIC, *IMAGES, *OURS, *GIANT} == set(PANELS)
     assert [name for name in PANELS if PANELS[name].ours] == OURS
@@ -105,6 +118,29 @@ def test_images_have_the_published_settings(panel):
         assert (problem.dimension, scaling.spread_at(784)) == (784, 784.0)
         rate = scaling.learning_rate_at(dimension=784, width=500, samples=500)
         assert rate == 1.0 or panel == "7b"
+
+
+@pytest.mark.usefixtures("only_images_that_ship")
+@pytest.mark.parametrize("panel", IMAGES)
+def test_quick_images_ship_and_have_the_published_sizes(panel):
+    study = study_of(PANELS[panel])
+    for setting in study.sweep("quick").settings():
+        problem = setting.problem
+        assert (problem.dimension, problem.samples, problem.samples_per_step) == (784, 500, 500)
+        assert problem.ridges == (study.fields.get("readout.ridge", 1e-4),)
+        assert problem.data.file == "fashion-mnist-sample"
+        drawn = problem.samples + problem.samples_per_step + problem.samples_in_test
+        assert drawn == 2 * 1200  # every image that ships, once per trial
+    x = PANELS[panel].x
+    shown = {
+        round(float(np.log(v) / np.log(784) if x.exponent else v), 4)
+        for v in study.sweep("quick").axes[x.path]
+    }
+    values = published()
+    known = values[values["panel"] == panel]["x"].round(4)
+    assert shown <= set(known)
+    note = study.quick_caption.format(panel=panel)
+    assert f"onegrad fetch && onegrad reproduce {panel} --scale paper" in note
 
 
 @pytest.mark.parametrize("study", ["one line", "off the line"])
@@ -209,18 +245,15 @@ def test_panels_are_chosen_by_name_in_the_order_that_is_asked_for():
         chosen_panels(["1aa"])
 
 
-def _nowhere(name):
-    raise DataNotFound("not here")
-
-
-def test_panels_without_their_data_are_left_out_with_a_note(monkeypatch):
-    monkeypatch.setattr(reading, "_named", _nowhere)
+@pytest.mark.usefixtures("only_images_that_ship")
+def test_panels_at_paper_scale_without_their_data_are_left_out_with_a_note():
+    assert {panel.name for panel in chosen_panels([])} == set(PANELS)
     with pytest.warns(UserWarning, match="3a, 3b, 7a, 7b, 8a, 8b, R1, R2, T4, C3 are left out"):
-        names = {panel.name for panel in chosen_panels([])}
+        names = {panel.name for panel in chosen_panels([], "paper")}
     assert "digits" in names
     assert "3a" not in names
     with pytest.raises(InvalidInput, match="not here"):
-        plan_reproduction(["3a"], out="never")
+        plan_reproduction(["3a"], out="never", scale="paper")
 
 
 def test_the_list_of_figures_names_every_panel():
@@ -231,9 +264,9 @@ def test_the_list_of_figures_names_every_panel():
         assert f"│ {name} " in done.stdout
 
 
+@pytest.mark.usefixtures("only_images_that_ship")
 def test_the_list_of_figures_tells_what_a_panel_takes_and_what_it_lacks(monkeypatch):
     monkeypatch.setattr(PANELS, "entries", {name: PANELS.entries[name] for name in ("1a", "3a")})
-    monkeypatch.setattr(reading, "_named", _nowhere)
     done = onegrad_here("figures")
     assert "│ 39 x 20 " in done.stdout
     assert "│ needs fashion-mnist " in done.stdout

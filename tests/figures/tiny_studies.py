@@ -81,6 +81,8 @@ def tiny_study(study):
         axes={**study.axes, **axes},
         quick_fields={},
         quick_axes={},
+        quick_verbs=None,
+        published_sizes=("paper",),
         needs=None,
         trials=(2, 20),
         draws=(2, 4),

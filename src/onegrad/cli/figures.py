@@ -14,7 +14,6 @@ def figures() -> None:
 
     from onegrad.cli.tables import print_rich
     from onegrad.describe.said_numbers import duration
-    from onegrad.figures.panel import SCALES
     from onegrad.figures.panel_registry import PANELS, STUDIES, available
     from onegrad.machine.rates import measure_rates
 
@@ -27,15 +26,14 @@ def figures() -> None:
         "paper",
         caption="times on one core; panels with the same rows share them",
     )
-    costs = cache(lambda study: [STUDIES[study].cost(scale, rates) for scale in SCALES])
+    cost = cache(lambda study, scale: STUDIES[study].cost(scale, rates))
     for name in PANELS:
         panel = PANELS[name]
-        if not available(panel):
-            needs = f"needs {STUDIES[panel.study].needs}"
-            table.add_row(name, panel.caption, needs, "", "")
-            continue
-        quick, paper = costs(panel.study)
-        count = f"{paper.settings} x {paper.trials}"
-        times = (duration(quick.seconds), duration(paper.seconds))
-        table.add_row(name, panel.caption, count, *times)
+        quick = duration(cost(panel.study, "quick").seconds)
+        if available(panel, "paper"):
+            paper = cost(panel.study, "paper")
+            count, time = f"{paper.settings} x {paper.trials}", duration(paper.seconds)
+        else:
+            count, time = f"needs {STUDIES[panel.study].needs}", ""
+        table.add_row(name, panel.caption, count, quick, time)
     print_rich(table)

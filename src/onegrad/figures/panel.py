@@ -56,11 +56,14 @@ class Study:
     zip: tuple[str, ...] = ()
     models: tuple[str, ...] = ("network", "hermite")
     verbs: tuple[Verb, ...] = BOTH
+    quick_verbs: tuple[Verb, ...] | None = None  # in place of verbs
     observe: Literal["no", "steps", "neurons"] = "no"
     trials: tuple[int, int] = (6, 20)  # quick, paper
     draws: tuple[int, int] = (6, 4)
     redraw: Literal["all", "network"] = "network"  # of the published protocol
-    needs: str | None = None  # a data set that does not come with onegrad
+    needs: str | None = None  # a data set of the paper scale that does not come with onegrad
+    published_sizes: tuple[Scale, ...] = ("paper",)  # scales that published values are beside
+    quick_caption: str = ""  # after captions at quick scale; {panel} is the panel's name
     closed: bool = False  # whether theory without draws stands beside
     given: Sweep | None = None  # taken as it is at both scales, in place of fields and axes
     # Axes of that theory which differ from the study's: quick, paper.
@@ -80,7 +83,7 @@ class Study:
             axes={path: tuple(values) for path, values in axes.items()},
             zip=(self.zip,) if self.zip else (),
             models=self.models,
-            verbs=self.verbs,
+            verbs=self.verbs if scale == "paper" else self.quick_verbs or self.verbs,
             observe=self.observe,
             trials=self.trials[which],
             draws=self.draws[which],

@@ -34,7 +34,7 @@ def write_panel(task: Reproduction, panel: Panel, rows: Results) -> None:
 
     kind = KINDS.get(panel.kind, field="kind")
     table = _checked(panel, kind.table(panel, rows))
-    if task.scale == "paper":
+    if task.scale in study_of(panel).published_sizes:
         table["published"] = published_values(table)
     figure = kind.figure(panel, table)
     about = _about(task, panel, table) | _said(task, panel, kind, table, rows)
@@ -61,10 +61,11 @@ def _about(task: Reproduction, panel: Panel, table: pd.DataFrame) -> dict[str, A
     redraw, seed = task.redraw, task.seed
     options = "" if redraw == "all" else f" --redraw {redraw}"
     options += "" if seed == 0 else f" --seed {seed}"
+    more = study_of(panel).quick_caption if task.scale == "quick" else ""
     return {
         "panel": panel.name,
         "title": panel.title,
-        "caption": panel.caption,
+        "caption": f"{panel.caption} {more.format(panel=panel.name)}".strip(),
         "shows": panel.shows,
         "scale": task.scale,
         "trials": int(table["trials"].max()),
@@ -87,8 +88,9 @@ def _said(
     numbers = kind.numbers(panel, table)
     study = study_of(panel)
     sweep = study.sweep(task.scale, published_redraw=task.redraw == "published", seed=task.seed)
+    size = "paper" if task.scale in study.published_sizes else task.scale
     said = {
-        "published_basis": published_basis(panel.name, task.scale),
+        "published_basis": published_basis(panel.name, size),
         "constant": constant_words(panel, table),
     }
     return {

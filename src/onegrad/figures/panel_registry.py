@@ -9,7 +9,7 @@ from onegrad.data.rows.reading import is_here
 from onegrad.describe.checks import shown
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.registry import Registry
-from onegrad.figures.panel import Panel, Study
+from onegrad.figures.panel import Panel, Scale, Study
 from onegrad.figures.panel_kinds import KINDS
 from onegrad.figures.panels import classification, giant, images, paper, several_steps
 
@@ -45,21 +45,21 @@ def register_panel(panel: Panel, study: Study | None = None) -> Panel:
     return PANELS.add(panel.name, panel, mark=panel.name)
 
 
-def chosen_panels(names: Sequence[str]) -> list[Panel]:
-    """Return the panels of these names; when none is given, all whose data are on this machine."""
+def chosen_panels(names: Sequence[str], scale: Scale = "quick") -> list[Panel]:
+    """Return the panels of these names; if none is given, all whose data are on this machine."""
     if names:
         return [PANELS.get(name, field="panel") for name in dict.fromkeys(names)]
-    absent = [name for name in PANELS if not available(PANELS[name])]
+    absent = [name for name in PANELS if not available(PANELS[name], scale)]
     if absent:
         warnings.warn(
-            f"panels {', '.join(absent)} are left out: their data are not on this machine; "
-            "onegrad reproduce PANEL tells where they are looked for",
+            f"panels {', '.join(absent)} are left out: their data are not on this machine; onegrad "
+            "fetch downloads them",
             stacklevel=3,
         )
     return [PANELS[name] for name in PANELS if name not in absent]
 
 
-def available(panel: Panel) -> bool:
-    """Return whether the data that the panel needs are on this machine."""
+def available(panel: Panel, scale: Scale) -> bool:
+    """Return whether the data that the panel needs at this scale are on this machine."""
     needs = study_of(panel).needs
-    return needs is None or is_here(needs)
+    return scale == "quick" or needs is None or is_here(needs)

@@ -59,7 +59,7 @@ def plan_reproduction(
         raise InvalidInput(f"redraw={redraw!r}: must be all or published; choose one")
     whole_number("seed", seed, least=0)
     names = [register_panel_file(p).name if is_panel_file(p) else p for p in panels]
-    chosen = tuple(chosen_panels(names))
+    chosen = tuple(chosen_panels(names, scale))
     own = [panel.file for panel in chosen if panel.file]
     if own and redraw != "all":
         raise InvalidInput(

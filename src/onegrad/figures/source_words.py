@@ -11,7 +11,7 @@ from onegrad.problem.problem import Problem
 COUNTS = {1: "One", 2: "Two", 3: "Three", 4: "Four"}
 DATA_SETS = {
     "fashion-mnist": "Fashion-MNIST images",
-    "fashion-mnist-sample": "a sample of Fashion-MNIST images",
+    "fashion-mnist-sample": "the 1,200 Fashion-MNIST images per class that ship with onegrad",
     "digits": "8×8 images of digits",
 }
 CENTRING = {
@@ -115,11 +115,14 @@ def _rows_words(problem: Problem, source: EmpiricalData, axes: dict[str, Any]) -
         classes = " and ".join(str(pair).replace(",", " against ") for pair in axes["data.classes"])
     noise = f" Normal noise of deviation {source.noise:g} is added." if source.noise else ""
     scaled = f", scaled to total variance {problem.scaling.spread_at(problem.dimension):.4g}"
-    return (
+    words = (
         f"{problem.dimension} numbers each: {name}, classes {classes}; {CENTRING[source.centring]}"
-        f"{scaled if source.rescale else ''}.{noise} Theory sees a mixture of "
-        f"{_fit_words(source, axes)}, fitted to rows that no network sees."
+        f"{scaled if source.rescale else ''}.{noise}"
     )
+    if not source.fit_share:
+        return words
+    fit = _fit_words(source, axes)
+    return f"{words} Theory sees a mixture of {fit}, fitted to rows that no network sees."
 
 
 def _fit_words(source: EmpiricalData, axes: dict[str, Any]) -> str:
