@@ -22,7 +22,7 @@ LINES = int(os.environ.get("ONEGRAD_FUZZ_LINES", "2000"))
 SEED = int(os.environ.get("ONEGRAD_FUZZ_SEED", "1"))
 CPU_SECONDS = 0.4  # of one line; what takes longer is valid and large, and is let go
 WALL_SECONDS = 20.0
-SHARES = 4  # the lines in parts, for several processes
+SHARES = 8  # the lines in parts: the first is quick, the others are slow tests
 
 
 class TookTooLong(BaseException):
@@ -100,7 +100,9 @@ def apart(tmp_path, monkeypatch, tiny, unarranged):
 
 # A line may have had its time within a callback, which cannot raise; the timer strikes again.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.parametrize("share", range(SHARES))
+@pytest.mark.parametrize(
+    "share", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in range(1, SHARES))]
+)
 def test_odd_command_lines_end_in_one_line(share, apart):
     counts, wrong = {}, []
     for number in range(share, LINES, SHARES):
