@@ -167,9 +167,9 @@ def tiny(monkeypatch):
 def small_report(tmp_path_factory):
     """Return the path of a report over tiny panels of several kinds."""
     from small_reports import draw_small_report
-    from tiny_studies import tiny_studies
+    from tiny_studies import tiny_studies, unarranged_pictures
 
-    with tiny_studies():
+    with tiny_studies(), unarranged_pictures():
         return draw_small_report(tmp_path_factory.mktemp("report") / "figures")
 
 

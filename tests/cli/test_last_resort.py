@@ -104,21 +104,27 @@ COMMAND = f"{sys.executable} -c 'from onegrad.cli.main import main; main()'"
 PRINT = f"{COMMAND} simulate {' '.join(SMALL)} --print-toml"
 
 
+STREAMS = {
+    "no-stderr": (f"{COMMAND} simulate {' '.join(SMALL)} --trials 1 2>&- >out.txt", 0),
+    "no-stderr-bad": (f"{COMMAND} simulate --strength 7 2>&-", 2),
+    "no-stdout": (f"{PRINT} >&-", 2),
+    "none": (f"{PRINT} >&- 2>&- <&-", 2),
+    "full": (f"{PRINT} >/dev/full", 1),
+    "pipe": (f"{COMMAND} --help | true; exit ${{PIPESTATUS[0]}}", None),
+    "full-stderr": (f"{COMMAND} simulate --strength 7 2>/dev/full", 2),
+    "gone": (f"mkdir gone && cd gone && rmdir ../gone && {COMMAND} simulate --data x.npz", 2),
+}
+
+
 @pytest.mark.parametrize(
-    ("line", "code"),
+    "case",
     [
-        (f"{COMMAND} simulate {' '.join(SMALL)} --trials 1 2>&- >out.txt", 0),
-        (f"{COMMAND} simulate --strength 7 2>&-", 2),
-        (f"{PRINT} >&-", 2),
-        (f"{PRINT} >&- 2>&- <&-", 2),
-        (f"{PRINT} >/dev/full", 1),
-        (f"{COMMAND} --help | true; exit ${{PIPESTATUS[0]}}", None),
-        (f"{COMMAND} simulate --strength 7 2>/dev/full", 2),
-        (f"mkdir gone && cd gone && rmdir ../gone && {COMMAND} simulate --data x.npz", 2),
+        pytest.param(case, marks=pytest.mark.slow) if case in ("no-stdout", "full-stderr") else case
+        for case in STREAMS
     ],
-    ids=["no-stderr", "no-stderr-bad", "no-stdout", "none", "full", "pipe", "full-stderr", "gone"],
 )
-def test_closed_and_full_streams_and_a_deleted_folder_end_in_a_code(line, code, tmp_path):
+def test_closed_and_full_streams_and_a_deleted_folder_end_in_a_code(case, tmp_path):
+    line, code = STREAMS[case]
     done = subprocess.run(
         ["bash", "-c", line], capture_output=True, text=True, cwd=tmp_path, check=False
     )

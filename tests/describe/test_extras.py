@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -41,9 +42,21 @@ RUN = """
 import json, sys
 for name in json.loads(sys.argv[1]):
     sys.modules[name] = None
-from onegrad.cli.main import run_command
-sys.exit(run_command(sys.argv[2:]))
+sys.path.insert(0, sys.argv[2])
+from conftest import onegrad_here
+print(json.dumps({line: vars(onegrad_here(*line.split())) for line in sys.argv[3:]}))
 """
+RUNNING = [
+    "predict --method closed --dimension 1000 --samples 1000",
+    "simulate --dimension 30 --samples 30 --trials 2",
+    "steps --dimension 30 --samples 30 --json --trials 1",
+    "steps --dimension 30 --samples 30 --trials 2",
+]
+REFUSED = {
+    "tune --dimension 30 --samples 30": "frames",
+    "simulate --data digits --classes 0,1": "data",
+    "reproduce 1a": "figures",
+}
 
 
 def modules_of_extras():
@@ -92,32 +105,25 @@ def test_every_module_of_the_core_imports_without_the_extras():
     }
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "predict --method closed --dimension 1000 --samples 1000",
-        "simulate --dimension 30 --samples 30 --trials 2",
-        "steps --dimension 30 --samples 30 --json --trials 1",
-        "steps --dimension 30 --samples 30 --trials 2",
-    ],
-)
-def test_theory_and_simulation_run_in_the_core(line):
-    run = in_the_core(RUN, *line.split())
+@pytest.fixture(scope="module")
+def ended():
+    """Return how every line ended in a process without the extras."""
+    run = in_the_core(RUN, str(Path(__file__).parents[1]), *RUNNING, *REFUSED)
+    assert run.returncode == 0, run.stderr
+    return {line: SimpleNamespace(**done) for line, done in json.loads(run.stdout).items()}
+
+
+@pytest.mark.parametrize("line", RUNNING)
+def test_theory_and_simulation_run_in_the_core(line, ended):
+    run = ended[line]
     assert run.returncode == 0, run.stderr
     assert run.stderr == ""
     assert "test" in run.stdout
 
 
-@pytest.mark.parametrize(
-    ("line", "extra"),
-    [
-        ("tune --dimension 30 --samples 30", "frames"),
-        ("simulate --data digits --classes 0,1", "data"),
-        ("reproduce 1a", "figures"),
-    ],
-)
-def test_a_missing_package_is_one_line_with_the_command(line, extra):
-    run = in_the_core(RUN, *line.split())
+@pytest.mark.parametrize(("line", "extra"), REFUSED.items())
+def test_a_missing_package_is_one_line_with_the_command(line, extra, ended):
+    run = ended[line]
     assert run.returncode == 2
     assert run.stdout == ""
     assert len(run.stderr.splitlines()) == 1

@@ -22,6 +22,9 @@ from onegrad.figures.panel_declaration import PanelDeclaration
 from onegrad.figures.reproduction import plan_reproduction
 
 ROOT = Path(__file__).parents[2]
+# Their Python is run by test_add_pages.py and test_add_a_panel_kind.py.
+PROGRAMS = [f"add_a_{name}.md" for name in ("function", "model", "data_source", "teacher", "rule")]
+PROGRAMS.append("add_a_panel_kind.md")
 FOLDERS = ("docs", "docs/api", "docs/howto")  # tutorials run when the site is built
 PAGES = [
     ROOT / "CONTRIBUTING.md",  # test_readme.py has the README
@@ -60,6 +63,7 @@ EASY_TARGET = ["--target-stderr", "0.5"]
 FEW_DIMENSIONS = ["--dimensions", "20,40"]
 FEW_IMAGES = ["--samples", "6", "--test-samples", "6"]
 ROUGH_FIT = ["--components-per-class", "1", "--fit-rank", "2"]
+FEW_CHECKS = ["--check-trials", "2"]
 
 
 @dataclass(frozen=True)
@@ -93,9 +97,13 @@ def blocks_of(page):
 BLOCKS = [block for page in PAGES for block in blocks_of(page)]
 
 
-def blocks_in(language):
+def blocks_in(language, *, but_of=()):
     """Parametrise over the blocks in a language; the name of a test tells page and line."""
-    chosen = [b for b in BLOCKS if b.language == language and b.reason is None]
+    chosen = [
+        b
+        for b in BLOCKS
+        if b.language == language and b.reason is None and b.page.name not in but_of
+    ]
     return pytest.mark.parametrize("block", chosen, ids=lambda b: f"{b.page.name}:{b.line}")
 
 
@@ -161,6 +169,7 @@ def made_small(words):
             words += [option, size]
     words += EASY_TARGET if "--target-stderr" in words else []
     words += FEW_DIMENSIONS if "--dimensions" in words else []
+    words += FEW_CHECKS if "--data" in words and words[0] in ("tune", "predict") else []
     return words + ([*FEW_IMAGES, *ROUGH_FIT] if "fashion-mnist-sample" in words else [])
 
 
@@ -185,7 +194,7 @@ def run_commands(block, _world):
             Path(file).write_text(result.stdout)
 
 
-@blocks_in("python")
+@blocks_in("python", but_of=PROGRAMS)
 def test_python_blocks_run(block, run):
     run(block, run_python)
 

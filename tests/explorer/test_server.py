@@ -66,7 +66,7 @@ def until(condition):
 
 
 # By types at this size a curve takes minutes: it cannot end before someone ends it.
-ENDLESS = {"training.steps": 3, "dimension": 4000, "readout.samples": 4000}
+ENDLESS = {"training.steps": 3, "dimension": 2000, "readout.samples": 2000}
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc to count processes")

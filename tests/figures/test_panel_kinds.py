@@ -44,10 +44,14 @@ BARS_STUDY = Study(
     quick_fields={"dimension": 20, "readout.samples": 24},
     trials=(2, 2),
 )
-NAMES = [*PANELS, BARS_PANEL.name]
 FIRST_OF_KIND = {PANELS[name].kind: name for name in reversed([*PANELS])} | {
     BARS_PANEL.kind: BARS_PANEL.name
 }
+QUICK = {*FIRST_OF_KIND.values(), "3a"}  # and one of images
+NAMES = [
+    name if name in QUICK else pytest.param(name, marks=pytest.mark.slow)
+    for name in [*PANELS, BARS_PANEL.name]
+]
 
 
 @pytest.fixture(autouse=True)

@@ -23,8 +23,19 @@ def classes(loss="logistic", **changes):
     return base.replace(**changes)
 
 
-@pytest.mark.parametrize("loss", ["logistic", "squared_hinge", "hinge", "huber:0.5"])
-@pytest.mark.parametrize("teacher", [LABELS, {"kind": "sign"}, {"direction": "spikes"}])
+INDICES = [{"kind": "sign"}, {"direction": "spikes"}]
+CASES = [
+    *((LABELS, loss) for loss in ("logistic", "squared_hinge", "hinge", "huber:0.5")),
+    *((teacher, loss) for teacher in INDICES for loss in ("logistic", "huber:0.5")),
+    *(
+        pytest.param(teacher, loss, marks=pytest.mark.slow)
+        for teacher in INDICES
+        for loss in ("squared_hinge", "hinge")
+    ),
+]
+
+
+@pytest.mark.parametrize(("teacher", "loss"), CASES)
 def test_the_metrics_are_those_of_theory_by_types(loss, teacher):
     if "kind" not in teacher and not loss.startswith("huber"):
         teacher = {"kind": "logistic", "slope": 2.0, **teacher}

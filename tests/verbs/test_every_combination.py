@@ -98,7 +98,9 @@ def worked(result):
     return True
 
 
-@pytest.mark.parametrize("part", range(6))
+@pytest.mark.parametrize(
+    "part", [0, 1, *(pytest.param(part, marks=pytest.mark.slow) for part in range(2, 6))]
+)
 def test_every_combination_works_or_says_why(part):
     count = 0
     for combination in CHOSEN[part::6]:
