@@ -26,7 +26,7 @@ done
 
 work=$(mktemp -d)
 chmod 755 "$work"
-user=onegrad-fresh uid=65500 # a user whom this script makes, and one whom the system does not know
+user=onegrad-$$ uid=65500 # a user whom this script makes, and one whom the system does not know
 clean_up() {
   if id "$user" >/dev/null 2>&1; then userdel "$user"; fi
   rm -rf "$work"

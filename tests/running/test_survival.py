@@ -84,7 +84,7 @@ for arguments, writes, before in json.loads(sys.argv[1]):
     child = os.fork()
     if child == 0:
         run(arguments, writes, before)
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)  # once: forks copy it
 """
 
 
