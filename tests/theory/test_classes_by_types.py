@@ -62,7 +62,11 @@ def agree(predicted, simulated, near=0.05):
 
 @pytest.mark.parametrize(
     "changes",
-    [{}, {"data__counts": "sampled"}, {"teacher__noise": 0.5, "readout__ridge": 1e-3}],
+    [
+        {},
+        pytest.param({"data__counts": "sampled"}, marks=pytest.mark.slow),
+        {"teacher__noise": 0.5, "readout__ridge": 1e-3},
+    ],
 )
 def test_three_classes_are_those_of_simulation(changes):
     """Five per cent beside four standard errors: finite size moves rates by about 1/√(nm)."""

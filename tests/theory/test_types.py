@@ -66,6 +66,7 @@ def dense_errors(types, samples, ridge, *, exact_counts):
     gamma, error = np.ones(len(p)), np.ones(len(p))
     shift = np.zeros((len(names), k))
     for _ in range(3000):
+        before = gamma, error
         zeta = 1 / (1 + gamma)
         pulled = sum(w * z * m for w, z, m in zip(p, zeta, second, strict=True))
         q = np.linalg.inv(ridge * np.eye(k) + pulled)
@@ -101,6 +102,8 @@ def dense_errors(types, samples, ridge, *, exact_counts):
         cov = q @ inner @ q / samples
         gamma = np.array([np.trace(m @ q) for m in second]) / samples
         error = _squared(types, second, cov, mean + shift[own])
+        if np.allclose([gamma, error], before, rtol=1e-13, atol=0):
+            break
     test = types.labels.weights @ _squared(types, second, cov, np.broadcast_to(mean, (len(p), k)))
     return test, p @ (error / (1 + gamma) ** 2), mean @ mean + np.trace(cov)
 

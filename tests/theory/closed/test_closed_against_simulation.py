@@ -173,8 +173,15 @@ def test_hermite_and_linear_models_have_the_predicted_errors(name):
     assert_agreement(problem, ["hermite:3", "linear"], trials=TRIALS, seed=6)
 
 
-@pytest.mark.parametrize("loss", ["square", "logistic"])
-@pytest.mark.parametrize("activation", ["relu", "sigmoid"])
+@pytest.mark.parametrize(
+    ("activation", "loss"),
+    [
+        ("relu", "square"),
+        ("sigmoid", "logistic"),
+        pytest.param("sigmoid", "square", marks=pytest.mark.slow),
+        pytest.param("relu", "logistic", marks=pytest.mark.slow),
+    ],
+)
 def test_exact_counts_make_the_norm_of_strongly_penalised_readouts(activation, loss):
     """At λ = 1 the label's mean fluctuates with sampled counts, and hardly with exact ones."""
     problem = described(

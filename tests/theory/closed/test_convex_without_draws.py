@@ -154,8 +154,8 @@ def test_equal_types_are_one_type(rng, loss):
     ("loss", "teacher"),
     [
         ("logistic", LABELS),
-        ("squared_hinge", SIGN),
-        ("hinge", SIGN | {"direction": "spikes"}),
+        pytest.param("squared_hinge", SIGN, marks=pytest.mark.slow),
+        pytest.param("hinge", SIGN | {"direction": "spikes"}, marks=pytest.mark.slow),
         ("huber:0.5", {"direction": "spikes"}),
     ],
 )
