@@ -13,7 +13,7 @@ from onegrad.figures.panel import ACTIVATION_AXIS, WIDTH, Axis, Panel, Study, sp
 
 PIXELS = 784
 WIDTHS = (0.01, 0.1, 0.3, 0.4, 0.5, 0.7, 0.9, 1.0, 1.1, 1.5, 2.0, 3.0, 4.0, 5.0)
-QUICK_WIDTHS = (0.3, 0.7, 1.0, 1.5, 3.0)
+QUICK_WIDTHS = (0.3, 0.7, 1.0, 1.5, 2.0)
 SAMPLE = "fashion-mnist-sample"
 COMPONENTS = Axis("data.fit.components_per_class", "components", "components per class")
 CLASSES = Axis("data.classes", "classes", "classes")
@@ -116,10 +116,9 @@ STUDIES: dict[str, Study] = {
             **ACTIVATION_AXIS,
         },
         {
-            CLASSES.path: ("0,1",),
             COMPONENTS.path: (1, 4),
-            WIDTH.path: (0.3, 0.7, 1.0, 1.5, 2.0),
-            "network.activation": ("relu", "tanh"),
+            WIDTH.path: (0.3, 0.7, 1.0, 2.0),
+            "network.activation": ("relu",),
         },
         image_fields("0,1"),
     ),
@@ -138,7 +137,7 @@ STUDIES: dict[str, Study] = {
             WIDTH.path: (0.3, 0.5, 0.7, 0.9, 1.0, 1.1, 1.5, 2.0, 3.0),
             **ACTIVATION_AXIS,
         },
-        quick_axes={WIDTH.path: QUICK_WIDTHS},
+        quick_axes={WIDTH.path: (0.3, 0.7, 1.0, 1.5, 3.0)},
         fields={
             "readout.samples": 150,
             "test_samples": 400,
@@ -229,7 +228,7 @@ PANELS: tuple[Panel, ...] = (
         "fits",
         "Real images against theory on mixtures of 1, 4 and (at paper scale) 16 Gaussians per "
         "class, fitted to images that no network saw.",
-        "One Gaussian per class is not enough for ReLU (nor for tanh at paper scale); four are "
+        "One Gaussian per class is not enough for ReLU (nor for tanh, at paper scale); four are "
         "nearer, and sixteen predict the trained network.",
         WIDTH,
         kind="fits",
