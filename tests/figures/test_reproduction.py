@@ -1,13 +1,18 @@
 """Reproductions: rows become tables, pictures and a report, and are computed once."""
 
+import json
+from dataclasses import replace
+
+import pandas as pd
 import pytest
 from tiny_studies import tables_of
 
 from conftest import onegrad_here
 from onegrad import InvalidInput
+from onegrad.describe.registry import Entry
 from onegrad.figures.kept_panels import keep_panel
 from onegrad.figures.panel_kinds import KINDS
-from onegrad.figures.panel_registry import PANELS
+from onegrad.figures.panel_registry import PANELS, STUDIES
 from onegrad.figures.report.report_page import write_report
 from onegrad.figures.reproduction import plan_reproduction, reproduce
 
@@ -66,6 +71,26 @@ def test_a_table_has_simulation_and_theory_of_both_models(tiny, tmp_path):
     gaps = drawn["4b"].table
     assert set(gaps["model"]) == {"linear", "linear_theory"}
     assert gaps["value"].max() <= 100
+
+
+def test_published_values_stand_beside_quick_images_of_the_published_size(
+    tiny, unarranged, tmp_path, monkeypatch
+):
+    small = replace(STUDIES["images rate"], published_sizes=("quick", "paper"))
+    entries = {**STUDIES.entries, "images rate": Entry("images rate", small)}
+    monkeypatch.setattr(STUDIES, "entries", entries)
+    reproduce(plan_reproduction(["7b"], out=tmp_path))
+    about = json.loads((tmp_path / "7b.json").read_text("utf-8"))
+    assert "1,200 images per class that ship with onegrad" in about["caption"]
+    assert "onegrad fetch && onegrad reproduce 7b --scale paper" in about["caption"]
+    assert "--scale paper" not in about["published_basis"]
+    assert "ours against published" in {d["name"] for d in about["deviations"]}
+    table = pd.read_csv(tmp_path / "7b.csv")
+    beside = table[table["published"].notna()]
+    assert beside[["model", "x"]].to_numpy().tolist() == [["network", 0.0]]
+    reproduce(plan_reproduction(["7b"], out=tmp_path, scale="paper"))
+    about = json.loads((tmp_path / "7b.json").read_text("utf-8"))
+    assert "Quick scale" not in about["caption"]
 
 
 def test_half_the_test_mse_is_half_the_test_mse(tiny, tmp_path):

@@ -78,12 +78,14 @@ def load_fashion_mnist(
     if download:
         download_fashion_mnist(data_dir)
         return load_fashion_mnist(data_dir)
-    own = os.environ.get(VARIABLE) if data_dir is None else None
-    field = f"data_dir={str(data_dir)!r}" if not own else f"{VARIABLE}={own!r}"
-    remedy = f"unset {VARIABLE}" if own else "install the Debian package dataset-fashion-mnist"
+    field = "file='fashion-mnist'" if data_dir is None else f"data_dir={str(data_dir)!r}"
+    where = ", ".join(map(str, _places(data_dir)))
+    remedy = "install the Debian package dataset-fashion-mnist"
+    if data_dir is None and os.environ.get(VARIABLE):
+        where, remedy = f"{where}, the only places with {VARIABLE} set", f"unset {VARIABLE}"
     raise DataNotFound(
-        f"{field}: Fashion-MNIST is in none of {', '.join(map(str, _places(data_dir)))}; {remedy}, "
-        "or download it with onegrad fetch (in Python, download=True)"
+        f"{field}: the images are in none of {where}; {remedy}, or download them with onegrad "
+        "fetch (in Python, download=True)"
     )
 
 
