@@ -17,7 +17,7 @@ from sphinx.util import logging
 
 from onegrad.figures.panel import Panel
 from onegrad.figures.panel_kinds import KINDS
-from onegrad.figures.panel_registry import PANELS, study_of
+from onegrad.figures.panel_registry import PANELS, caption_at, study_of
 
 LOGGER = logging.getLogger(__name__)
 DPI = 110
@@ -58,7 +58,7 @@ class PanelGallery(Directive):
             self.state.document.settings.env.note_dependency(str(table))
         else:
             LOGGER.warning("docs/gallery/%s.csv: a panel without a table", panel.name)
-        card += nodes.paragraph(text=f"{panel.caption} {panel.shows}")
+        card += nodes.paragraph(text=f"{caption_at(panel, 'quick')} {panel.shows}")
         said = nodes.paragraph()
         said += nodes.literal(text=f"onegrad reproduce {panel.name}")
         said += nodes.Text(f" · {study_of(panel).sizes('quick')}".rstrip("; ·"))

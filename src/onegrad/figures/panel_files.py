@@ -12,7 +12,7 @@ from onegrad.describe.exceptions import InvalidInput
 from onegrad.figures.kept_panels import keep_panel
 from onegrad.figures.panel import Panel
 from onegrad.figures.panel_kinds import KINDS, PanelKind
-from onegrad.figures.panel_registry import study_of
+from onegrad.figures.panel_registry import caption_at, study_of
 from onegrad.figures.problem_words import sweep_words
 from onegrad.figures.tables.constant_lines import constant_words
 from onegrad.figures.tables.panel_table import COLUMNS
@@ -61,11 +61,10 @@ def _about(task: Reproduction, panel: Panel, table: pd.DataFrame) -> dict[str, A
     redraw, seed = task.redraw, task.seed
     options = "" if redraw == "all" else f" --redraw {redraw}"
     options += "" if seed == 0 else f" --seed {seed}"
-    more = study_of(panel).quick_caption if task.scale == "quick" else ""
     return {
         "panel": panel.name,
         "title": panel.title,
-        "caption": f"{panel.caption} {more.format(panel=panel.name)}".strip(),
+        "caption": caption_at(panel, task.scale),
         "shows": panel.shows,
         "scale": task.scale,
         "trials": int(table["trials"].max()),

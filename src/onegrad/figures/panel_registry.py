@@ -27,6 +27,12 @@ def study_of(panel: Panel) -> Study:
     return STUDIES[panel.study]
 
 
+def caption_at(panel: Panel, scale: Scale) -> str:
+    """Return the panel's caption, at quick scale with what differs there."""
+    more = study_of(panel).quick_caption if scale == "quick" else ""
+    return f"{panel.caption} {more.format(panel=panel.name)}".strip()
+
+
 def register_panel(panel: Panel, study: Study | None = None) -> Panel:
     """Return the panel after making it and its study known, for `reproduction` to draw.
 

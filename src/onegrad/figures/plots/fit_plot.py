@@ -19,7 +19,8 @@ def draw_fits(panel: Panel, table: pd.DataFrame) -> Figure:
     """Return pictures with activations in columns and facets in rows."""
     facets = table["facet"].unique() if "facet" in table else [None]
     names = table["activation"].unique()
-    figure = Figure(figsize=(3.0 * len(names), 2.6 * len(facets) + 0.6), layout="constrained")
+    size = (max(3.0 * len(names), 6.0), 2.6 * len(facets) + 0.6)  # room for the title
+    figure = Figure(figsize=size, layout="constrained")
     grid = figure.subplots(len(facets), len(names), squeeze=False, sharex=True, sharey="row")
     fits = sorted(table["y"].dropna().unique())
     for row, facet in zip(grid, facets, strict=True):
