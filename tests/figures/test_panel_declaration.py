@@ -53,7 +53,7 @@ def file(tmp_path):
 def test_a_declared_panel_has_tables_pictures_theory_and_error_bars(file, tmp_path):
     done = onegrad_here("reproduce", "own.toml", "--out", "figs", "--workers", "1", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert done.stdout == f"drew own in figs; open {Path('figs', 'report.html')}\n"
+    assert done.stdout == f"Wrote 1 panel to figs; open {Path('figs', 'report.html')}\n"
     table = pd.read_csv(tmp_path / "figs" / "own.csv")
     models = {"network", "hermite", "network_theory", "hermite_theory"}
     assert set(table["model"]) == models
@@ -92,8 +92,9 @@ def test_facets_penalties_and_steps_are_axes(file, tmp_path):
         )
     )
     task = plan_reproduction([str(file)], out=tmp_path / "figs")
-    ((panel, rows),) = panel_rows(task)
-    table = KINDS[panel.kind].table(panel, rows)
+    (ready,) = panel_rows(task)
+    panel = ready.panel
+    table = KINDS[panel.kind].table(panel, ready.rows)
     assert sorted(table["facet"].unique()) == [0.01, 0.1]
     KINDS[panel.kind].figure(panel, table)
 

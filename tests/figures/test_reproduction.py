@@ -1,6 +1,7 @@
 """Reproductions: rows become tables, pictures and a report, and are computed once."""
 
 import json
+import re
 from dataclasses import replace
 
 import pandas as pd
@@ -8,7 +9,8 @@ import pytest
 from tiny_studies import tables_of
 
 from conftest import onegrad_here
-from onegrad import InvalidInput
+from onegrad import InvalidInput, predict
+from onegrad.describe.exceptions import Failure
 from onegrad.describe.registry import Entry
 from onegrad.figures.kept_panels import keep_panel
 from onegrad.figures.panel_kinds import KINDS
@@ -103,6 +105,63 @@ def test_half_the_test_mse_is_half_the_test_mse(tiny, tmp_path):
         place = (line["network.activation"], line["network.width_ratio"], line["model"])
         assert by_place.loc[place]["value"] == pytest.approx(line["mean"] / 2)
         assert by_place.loc[place]["stderr"] == pytest.approx(line["stderr"] / 2)
+
+
+def test_closed_theory_stands_beside_published_values_at_their_size(tiny, unarranged, tmp_path):
+    reproduce(plan_reproduction(["1a", "4a", "2c"], out=tmp_path))
+    for name in ("1a", "4a"):
+        table = pd.read_csv(tmp_path / f"{name}.csv", dtype={"panel": str})
+        pane = table[table["pane"].str.endswith("(published size)")]
+        assert pane["value"].isna().all()  # nothing is trained there
+        assert table["pane"].iloc[0] == "n = 20, m = 24 (trained here)"
+        line = pane[(pane["model"] == "network") & pane["published"].notna()].iloc[0].to_dict()
+        sweep = STUDIES[PANELS[name].study].sweep("paper")
+        where = {PANELS[name].x.path: line["x"], "network.activation": line["activation"]}
+        where |= {PANELS[name].y.path: line["y"]} if "y" in line else {}
+        errors = predict(sweep.problem.replace(where), ["network"], method="closed")
+        assert line["closed"] == pytest.approx(errors.estimate().mean.item() / 2)
+        about = json.loads((tmp_path / f"{name}.json").read_text("utf-8"))
+        assert "At the published size (n = 20, m = 24), closed theory" in about["published_basis"]
+        said = float(re.search(r"by ([\d.]+) % on average", about["published_basis"])[1])
+        apart = (pane["closed"] / pane["published"] - 1).abs()
+        assert said == pytest.approx(100 * apart.mean(), abs=0.06)
+    assert "pane" not in pd.read_csv(tmp_path / "2c.csv")
+
+
+def test_panels_are_finished_one_after_the_other_and_the_report_grows(tiny, unarranged, tmp_path):
+    told = []
+
+    def drawn(panel):
+        report = (tmp_path / "report.html").read_text("utf-8")
+        told.append((panel.name, report.count('<section class="panel"')))
+
+    seen = []
+    task = plan_reproduction(["4b", "1a", "6"], out=tmp_path)
+    reproduce(task, workers=2, progress=seen.append, drawn=drawn)
+    assert [count for _, count in told] == [1, 2, 3]
+    assert [name for name, _ in told] == ["4b", "1a", "6"]
+    points = sum(len(part.jobs) for part in task.closed_tasks)
+    assert seen[-1].done == seen[-1].goal == task.missing + points
+    assert seen[-1].left == pytest.approx(0, abs=1e-9)
+
+
+def test_a_panel_whose_rows_failed_is_left_out_and_the_others_are_drawn(
+    tiny, unarranged, monkeypatch, tmp_path
+):
+    from onegrad.running import jobs
+
+    def fails(problem, models, **where):
+        if problem.scaling.weighting == 0:
+            raise ValueError("not today")
+        return run_trial(problem, models, **where)
+
+    run_trial = jobs.run_trial
+    monkeypatch.setattr(jobs, "run_trial", fails)
+    with pytest.raises(Failure, match="rows failed, their panels are not drawn"):
+        reproduce(plan_reproduction(["1a", "1b"], out=tmp_path))
+    assert (tmp_path / "1a.png").exists()
+    assert not (tmp_path / "1b.png").exists()
+    monkeypatch.undo()
 
 
 @parallel

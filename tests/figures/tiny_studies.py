@@ -120,7 +120,8 @@ def _tiny_fields(study):
 def tables_of(names, folder):
     """Return rows, table and deviations of each panel by its name, without drawing it."""
     out = {}
-    for panel, rows in panel_rows(plan_reproduction(names, out=folder)):
+    for ready in panel_rows(plan_reproduction(names, out=folder)):
+        panel, rows = ready.panel, ready.rows
         kind = KINDS[panel.kind]
         table = kind.table(panel, rows)
         deviations = kind.deviations(panel, table, rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from rich.console import Console
 from rich.progress import (
@@ -19,12 +19,15 @@ from rich.progress import (
 
 from onegrad.describe.said_numbers import duration
 
+if TYPE_CHECKING:
+    from onegrad.running.driver import Done
+
 SHOW_AFTER_SECONDS = 2.0
 LINE_SECONDS = 30.0  # between progress lines in a pipe
 
 
 class _Bar:
-    """A bar on the terminal; `columns` stand between the count and the remaining time."""
+    """A bar on the terminal; `columns` stand after the count, in place of the remaining time."""
 
     def __init__(self, unit: str, *columns: ProgressColumn) -> None:
         self._terminal = sys.stderr.isatty()
@@ -32,8 +35,7 @@ class _Bar:
             TextColumn(unit),
             BarColumn(),
             MofNCompleteColumn(),
-            *columns,
-            TimeRemainingColumn(),
+            *(columns or (TimeRemainingColumn(),)),
             console=Console(stderr=True),
             transient=True,
         )
@@ -80,9 +82,9 @@ class WorkProgress(_Bar):
 class SweepProgress(_Bar):
     """Trials done, rate and remaining time: a bar on a terminal, a line now and then in a pipe."""
 
-    def __init__(self, goal: int) -> None:
-        super().__init__("trials", TextColumn("{task.fields[rate]}"))
-        self._goal = goal
+    def __init__(self, goal: int, unit: str = "trials") -> None:
+        super().__init__(unit, TextColumn("{task.fields[rate]}"))
+        self._goal, self._unit = goal, unit
         self._began = time.monotonic()
         self._line = ""
         self._over = threading.Event()
@@ -104,13 +106,20 @@ class SweepProgress(_Bar):
             elapsed = duration(time.monotonic() - self._began)
             print(f"onegrad: {self._line or f'no trial yet after {elapsed}'}", file=sys.stderr)
 
-    def update(self, done: int, failed: int) -> None:
+    def update(self, state: Done) -> None:
         """Show how many are done, with the number of failed trials where there are some."""
-        goal = self._goal
+        done, goal = state.done, state.goal
         if done == goal:
             self._over.set()
         rate = done / max(time.monotonic() - self._began, 1e-9)
-        text = f"{rate:.3g}/s" + (f", {failed} failed" if failed else "")
+        text = f"{rate:.3g}/s" + (f", {state.failed} failed" if state.failed else "")
+        text += f", {duration(state.left)} left"
         self._bar.update(self._task, completed=done, total=goal, rate=text)
-        left = duration((goal - done) / rate)
-        self._line = f"{done} of {goal} trials, {text}, {left} left"
+        self._line = f"{done} of {goal} {self._unit}, {text}"
+
+    def say(self, text: str) -> None:
+        """Print a line above the bar."""
+        if self._terminal:
+            self._bar.console.print(text, markup=False, highlight=False)
+        else:
+            print(text, file=sys.stderr, flush=True)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from onegrad.cli.common import plan_option
+
+if TYPE_CHECKING:
+    from onegrad.figures.panel import Panel
 
 
 @click.command()
@@ -49,14 +54,20 @@ def reproduce(
     task = plan_reproduction(
         panels, scale=scale, out=out, redraw=redraw, seed=seed, retry_failed=retry_failed
     )
-    click.echo(f"onegrad: {announced(task.plan, count)}", err=True)
+    points = sum(len(part.jobs) for part in task.closed_tasks)
+    beside = f", {points} theory points, {len(task.panels)} panels"
+    said = announced(task.plan, count, beside=beside, seconds=task.seconds_beside)
+    click.echo(f"onegrad: {said}", err=True)
     if only_plan:
         return
-    with SweepProgress(task.missing) as bar:
-        report = run(
-            task,
-            workers=count,
-            progress=lambda p: bar.update(p.done, p.failed),
-        )
-    names = " ".join(panel.name for panel in task.panels)
-    click.echo(f"drew {names} in {out}; open {report}")
+    with SweepProgress(task.missing + points, "trials and theory points") as bar:
+        names: list[str] = []
+
+        def told(panel: Panel) -> None:
+            names.append(panel.name)
+            count = f"{len(names)} of {len(task.panels)}"
+            bar.say(f"onegrad: panel {panel.name} is finished ({count}); look at {out}/report.html")
+
+        report = run(task, workers=count, progress=bar.update, drawn=told)
+    written = f"{len(names)} panel{'s' if len(names) > 1 else ''}"
+    click.echo(f"Wrote {written} to {out}; open {report}")

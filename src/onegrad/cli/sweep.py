@@ -50,7 +50,7 @@ def sweep(
             plan,
             workers=workers,
             dask=dask,
-            progress=lambda p: bar.update(p.done, p.failed),
+            progress=bar.update,
         )
     click.echo(f"{plan.total} trials are stored in {out}; onegrad results {out} shows them")
     if tell_failures(results.of(wanted), out):

@@ -59,12 +59,12 @@ class Study:
     quick_verbs: tuple[Verb, ...] | None = None  # in place of verbs
     observe: Literal["no", "steps", "neurons"] = "no"
     trials: tuple[int, int] = (6, 20)  # quick, paper
-    draws: tuple[int, int] = (6, 4)
+    draws: tuple[int, int] = (3, 4)
     redraw: Literal["all", "network"] = "network"  # of the published protocol
     needs: str | None = None  # a data set of the paper scale that does not come with onegrad
     published_sizes: tuple[Scale, ...] = ("paper",)  # scales that published values are beside
     quick_caption: str = ""  # after captions at quick scale; {panel} is the panel's name
-    closed: bool = False  # whether theory without draws stands beside
+    closed: bool | Scale = False  # whether theory without draws stands beside, or at which scale
     given: Sweep | None = None  # taken as it is at both scales, in place of fields and axes
     # Axes of that theory which differ from the study's: quick, paper.
     closed_axes: tuple[dict[str, Sequence[Any]], dict[str, Sequence[Any]]] = ({}, {})
@@ -89,6 +89,10 @@ class Study:
             draws=self.draws[which],
             seed=seed,
         )
+
+    def closed_at(self, scale: Scale) -> bool:
+        """Return whether theory without draws stands beside the study's rows at a scale."""
+        return self.closed is True or self.closed == scale
 
     def closed_sweep(self, sweep: Sweep, scale: Scale) -> Sweep:
         """Return the sweep of theory without draws that stands beside the study's."""

@@ -15,29 +15,31 @@ from onegrad.figures.panel_kinds import KINDS, PanelKind
 from onegrad.figures.panel_registry import caption_at, study_of
 from onegrad.figures.problem_words import sweep_words
 from onegrad.figures.tables.constant_lines import constant_words
-from onegrad.figures.tables.panel_table import COLUMNS
-from onegrad.figures.tables.published_basis import published_basis
-from onegrad.figures.tables.published_values import published_values
+from onegrad.figures.tables.curve_table import metric_lines
+from onegrad.figures.tables.deviations import pane_deviation
+from onegrad.figures.tables.map_table import linear_gap_lines
+from onegrad.figures.tables.panel_table import CLOSED, COLUMNS
+from onegrad.figures.tables.published_basis import pane_words, published_basis
+from onegrad.figures.tables.published_values import (
+    PANE,
+    PANED,
+    published_pane,
+    published_values,
+)
 from onegrad.running.jobs import versions
 from onegrad.running.table import Results
 
 if TYPE_CHECKING:
-    from onegrad.figures.reproduction import Reproduction
+    from onegrad.figures.reproduction import PanelRows, Reproduction
 
 
-def write_panel(task: Reproduction, panel: Panel, rows: Results) -> None:
-    """Write PANEL.csv, PANEL.png, PANEL.pdf, and what the report says of it as PANEL.json.
-
-    `rows` are the results of the panel's study.
-    """
+def write_panel(task: Reproduction, ready: PanelRows) -> None:
+    """Write PANEL.csv, PANEL.png, PANEL.pdf, and what the report says of it as PANEL.json."""
     from onegrad.drawing.saving import save
 
-    kind = KINDS.get(panel.kind, field="kind")
-    table = _checked(panel, kind.table(panel, rows))
-    if task.scale in study_of(panel).published_sizes:
-        table["published"] = published_values(table)
-    figure = kind.figure(panel, table)
-    about = _about(task, panel, table) | _said(task, panel, kind, table, rows)
+    panel = ready.panel
+    table, about = table_of_panel(task, ready)
+    figure = KINDS.get(panel.kind, field="kind").figure(panel, table)
     # All is ready before the first file is replaced: a kill in between must be quick to come.
     files = {"csv": table.to_csv(index=False).encode()}
     for form in ("png", "pdf"):
@@ -45,6 +47,41 @@ def write_panel(task: Reproduction, panel: Panel, rows: Results) -> None:
         save(figure, picture, form=form)
         files[form] = picture.getvalue()
     keep_panel(task.directory, panel.name, files, about)
+
+
+def table_of_panel(task: Reproduction, ready: PanelRows) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Return the panel's table, published values with it, and what the report says of it."""
+    panel, rows = ready.panel, ready.rows
+    kind = KINDS.get(panel.kind, field="kind")
+    table = _checked(panel, kind.table(panel, rows))
+    if task.scale in study_of(panel).published_sizes:
+        table["published"] = published_values(table)
+    about = _about(task, panel, table) | _said(task, panel, kind, table, rows)
+    if ready.published is not None and panel.name in PANED:
+        table = _beside_pane(task, panel, table, ready.published, about)
+    return table, about
+
+
+def _beside_pane(
+    task: Reproduction,
+    panel: Panel,
+    table: pd.DataFrame,
+    published: Results,
+    about: dict[str, Any],
+) -> pd.DataFrame:
+    """Return the table with the lines at the published size, and say in `about` what they show."""
+    study = study_of(panel)
+    here, there = (study.sizes(scale).removesuffix("; ") for scale in (task.scale, "paper"))
+    gaps = panel.kind == "linear_map"
+    lines = linear_gap_lines(published) if gaps else metric_lines(panel, published)
+    pane = published_pane(panel, published, lines).assign(**{PANE: f"{there} (published size)"})
+    if not (pane["published"].notna() & pane[CLOSED].notna()).any():
+        return table
+    about["published_basis"] = pane_words(panel, pane, there) + about["published_basis"]
+    if not gaps:  # relative deviations of small gaps say nothing
+        about["deviations"].append(asdict(pane_deviation(panel, pane)))
+    ours = table.assign(**{PANE: f"{here} (trained here)"})
+    return pd.concat([ours, pane], ignore_index=True)
 
 
 def _checked(panel: Panel, table: pd.DataFrame) -> pd.DataFrame:
@@ -87,9 +124,9 @@ def _said(
     numbers = kind.numbers(panel, table)
     study = study_of(panel)
     sweep = study.sweep(task.scale, published_redraw=task.redraw == "published", seed=task.seed)
-    size = "paper" if task.scale in study.published_sizes else task.scale
+    beside = task.scale in study.published_sizes or panel.name in PANED
     said = {
-        "published_basis": published_basis(panel.name, size),
+        "published_basis": published_basis(panel.name, beside=beside),
         "constant": constant_words(panel, table),
     }
     return {

@@ -14,9 +14,16 @@ from onegrad.figures.panel_kinds import KINDS
 from onegrad.figures.panels import classification, giant, images, paper, several_steps
 
 _HOMES = (paper, images, giant, several_steps, classification)
-PANELS: Registry[Panel] = Registry(
-    "panels", {panel.name: panel for home in _HOMES for panel in home.PANELS}
-)
+
+
+def _place(panel: Panel) -> tuple[bool, bool, str]:
+    """Return where a panel stands: the paper's by number, those after other papers, ours."""
+    papers = not panel.ours and not panel.source
+    return panel.ours, not papers, panel.name if papers else ""
+
+
+_ALL = sorted((panel for home in _HOMES for panel in home.PANELS), key=_place)
+PANELS: Registry[Panel] = Registry("panels", {panel.name: panel for panel in _ALL})
 STUDIES: Registry[Study] = Registry(
     "studies", {name: study for home in _HOMES for name, study in home.STUDIES.items()}
 )

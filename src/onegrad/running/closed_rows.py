@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
-from onegrad.describe.exceptions import Failure, InvalidInput
+from onegrad.describe.exceptions import InvalidInput
 from onegrad.machine.pool import run_jobs
 from onegrad.running.driver import setting_records
-from onegrad.running.jobs import Job, finished_rows
+from onegrad.running.jobs import Job, Task, closed_rows
 from onegrad.running.store import Contents
 from onegrad.running.sweeps import Setting, Sweep
 from onegrad.running.table import Results
-from onegrad.verbs.closed_draw import (
-    Predicted,
-    predict_closed,
-    predict_closed_together,
-    require_closed_models,
-)
+from onegrad.verbs.closed_draw import require_closed_models
 from onegrad.verbs.prediction import require_theory
 
 POINTS_TOGETHER = 32  # that are solved together, in a tenth of a second or more
+POINT_SECONDS = 0.015  # that a point of them takes, about
+
+
+def closed_tasks(sweep: Sweep, settings: Sequence[Setting], *, rank: int = 0) -> list[Task]:
+    """Return the tasks of theory without draws at these settings."""
+    jobs = [Job("predict", s.problem, s.models, sweep.seed, 0, "closed") for s in settings]
+    parts = [
+        jobs[start : start + POINTS_TOGETHER] for start in range(0, len(jobs), POINTS_TOGETHER)
+    ]
+    return [Task(part, rank=rank, cost=len(part) * POINT_SECONDS, kept=False) for part in parts]
 
 
 def with_closed(results: Results, sweep: Sweep, *, workers: int) -> Results:
@@ -70,42 +73,12 @@ def _known(setting: Setting) -> list[Setting]:
 
 def _beside(results: Results, sweep: Sweep, settings: Sequence[Setting], workers: int) -> Results:
     """Return the results with rows of these settings beside them."""
-    jobs = [Job("predict", s.problem, s.models, sweep.seed, 0, "closed") for s in settings]
-    starts = range(0, len(jobs), POINTS_TOGETHER)
-    parts = [{"jobs": jobs[start : start + POINTS_TOGETHER]} for start in starts]
-    closed: dict[str, dict[str, Any]] = {}
-    for rows in run_jobs(_rows, parts, workers=workers):
-        closed |= {row["key"]: row for row in rows}
+    parts = [{"jobs": task.jobs} for task in closed_tasks(sweep, settings)]
+    closed = {
+        row["key"]: row for rows in run_jobs(closed_rows, parts, workers=workers) for row in rows
+    }
     drawn = results.contents
     records = setting_records(sweep, settings)
     return Results(
         results.directory, Contents([*drawn.settings, *records], {**drawn.rows, **closed})
     )
-
-
-def _rows(jobs: Sequence[Job]) -> list[dict[str, Any]]:
-    """Return the rows of all jobs that theory without draws does not refuse."""
-    start = time.perf_counter()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # doubts are in the rows
-        try:
-            predicted: list[Predicted | None] = [
-                *predict_closed_together([(job.problem, job.models) for job in jobs])
-            ]
-        except (InvalidInput, Failure):  # at some of the points
-            predicted = [_predicted(job) for job in jobs]
-    share = (time.perf_counter() - start) / len(jobs)
-    return [
-        row
-        for job, answer in zip(jobs, predicted, strict=True)
-        if answer is not None
-        for row in finished_rows(job, answer[0], seconds=share)
-    ]
-
-
-def _predicted(job: Job) -> Predicted | None:
-    """Return the metrics of one point and its notes, None where they are refused."""
-    try:
-        return predict_closed(job.problem, job.models)
-    except (InvalidInput, Failure):
-        return None

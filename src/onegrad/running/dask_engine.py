@@ -170,7 +170,7 @@ def _outcomes(distributed: Any, client: Any, tasks: list[Task]) -> Iterator[Outc
     completed = distributed.as_completed(loop=client.loop)
 
     def submit(task: Task) -> None:
-        future = client.submit(run_in_worker, task.jobs, known, numerics=NUMERICS, pure=False)
+        future = client.submit(run_in_worker, task, known, numerics=NUMERICS, pure=False)
         in_flight[future] = task
         completed.add(future)
 

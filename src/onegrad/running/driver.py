@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import signal
+import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +21,7 @@ from onegrad.machine.signals import Stopped, stops_deferred
 from onegrad.problem.registered import registered_marks
 from onegrad.running.engines import Engine, in_this_process, worker_processes
 from onegrad.running.folder_lock import Heartbeat, StoreBusy, hold, require_free
-from onegrad.running.jobs import Outcome, stored_key
+from onegrad.running.jobs import Outcome, Task, stored_key
 from onegrad.running.plan import Plan, check_plan, make_tasks, plan_sweep, renewed
 from onegrad.running.store import Writer, mend, prepare
 from onegrad.running.sweeps import Setting, Sweep
@@ -33,11 +35,17 @@ class SweepInterrupted(Stopped):
 
 @dataclass(frozen=True)
 class Done:
-    """How far a run is: trials done in this run, trials to do, failed ones among the done."""
+    """How far a run is: trials done in this run, trials to do, failed ones among the done.
+
+    Theory points count as trials. `left` is the estimated time in seconds to the end, and `rows`
+    are those that came last.
+    """
 
     done: int
     goal: int
     failed: int
+    left: float = 0.0
+    rows: Sequence[dict[str, Any]] = ()
 
 
 def run_sweep(
@@ -76,9 +84,13 @@ def run_plan(
     *,
     workers: int = 1,
     dask: str | None = None,
+    beside: Sequence[Task] = (),
     progress: Callable[[Done], None] | None = None,
 ) -> Results:
-    """Return all results in the folder after running what the plan misses."""
+    """Return all results in the folder after running what the plan misses.
+
+    Tasks `beside` it take their turn by rank; their rows are told to `progress` and not stored.
+    """
     if dask is None:
         check_plan(plan, workers=workers)
     if plan.missing:
@@ -98,8 +110,10 @@ def run_plan(
         new = [setting for setting in asked if digest(setting) not in stored]
         if new:
             writer.append(new)
-        if beat is not None and plan.missing:
-            _run(plan, writer, engine(make_tasks(plan, workers)), beat, progress)
+        tasks = make_tasks(plan, workers) if beat is not None else []
+        tasks = sorted([*tasks, *beside], key=lambda task: task.rank)
+        if tasks:
+            _run(plan, writer, tasks, engine, beat, progress)
     return Results.load(plan.directory)
 
 
@@ -115,22 +129,53 @@ def _lock(plan: Plan, stack: ExitStack) -> Heartbeat | None:
         return None  # nothing to compute; who computes there next sets aside what is damaged
 
 
+class _Clock:
+    """The time to the end: estimates of each kind of task, corrected by those that have ended."""
+
+    def __init__(self, tasks: Sequence[Task]) -> None:
+        self._began = time.monotonic()
+        self._ahead: dict[str, float] = defaultdict(float)
+        self._ended: dict[str, float] = defaultdict(float)  # what they were estimated to take
+        self._taken: dict[str, float] = defaultdict(float)
+        for task in tasks:
+            self._ahead[task.kind] += task.cost
+
+    def left(self, outcome: Outcome) -> float:
+        """Return how many seconds are left after this outcome."""
+        kind, cost = outcome.task.kind, outcome.task.cost
+        self._ahead[kind] -= cost
+        self._ended[kind] += cost
+        self._taken[kind] += sum(row["seconds"] for row in outcome.rows)
+        taken = sum(self._taken.values())
+        usual = taken / max(sum(self._ended.values()), 1e-9)
+        ahead = 0.0
+        for kind, cost in self._ahead.items():
+            ended = self._ended[kind]
+            ahead += max(cost, 0.0) * (self._taken[kind] / ended if ended else usual)
+        return (time.monotonic() - self._began) * ahead / max(taken, 1e-9)
+
+
 def _run(
     plan: Plan,
     writer: Writer,
-    outcomes: Iterator[Outcome],
-    beat: Heartbeat,
+    tasks: list[Task],
+    engine: Engine,
+    beat: Heartbeat | None,
     progress: Callable[[Done], None] | None,
 ) -> None:
-    state = Done(0, len(plan.missing), 0)
+    clock, stored = _Clock(tasks), 0
+    state = Done(0, sum(len(task.jobs) for task in tasks), 0)
     said: set[str] = set()
     try:
-        with closing(outcomes):  # type: ignore[type-var]
+        with closing(engine(tasks)) as outcomes:  # type: ignore[type-var]
             for outcome in outcomes:
+                count, left = len(outcome.task.jobs), clock.left(outcome)
+                done, failed = state.done + count, state.failed + outcome.failed
                 with stops_deferred():  # what is written is counted
-                    writer.append(outcome.rows)
-                    done, failed = state.done + outcome.jobs, state.failed + outcome.failed
-                    state = Done(done, state.goal, failed)
+                    if outcome.task.kept:
+                        writer.append(outcome.rows)
+                        stored += count
+                    state = Done(done, state.goal, failed, left, outcome.rows)
                 for note in outcome.notes:
                     kind = re.sub(r"\d[\d.e+-]*", "#", note)  # one of a kind, whatever its numbers
                     if kind not in said:
@@ -138,7 +183,7 @@ def _run(
                         warnings.warn(note, stacklevel=4)
                 if progress is not None:
                     progress(state)
-                if beat.lost:
+                if beat is not None and beat.lost:
                     raise StoreBusy(
                         f"out={str(plan.directory)!r}: another driver took the folder over, which "
                         "heard nothing of this one; finished rows are stored; let that one finish"
@@ -146,7 +191,7 @@ def _run(
     except KeyboardInterrupt as stop:
         raise SweepInterrupted(
             getattr(stop, "number", signal.SIGINT),
-            f"{plan.stored + state.done} of {plan.total} trials are stored; start the same command "
+            f"{plan.stored + stored} of {plan.total} trials are stored; start the same command "
             "again to continue",
         ) from None
 

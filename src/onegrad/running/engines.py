@@ -26,7 +26,7 @@ def in_this_process(tasks: list[Task]) -> Iterator[Outcome]:
     known = snapshot()
     for task in tasks:
         with threadpool_limits(limits=1):
-            outcome = run_task(task.jobs, known)
+            outcome = run_task(task, known)
         yield outcome
 
 
@@ -38,7 +38,7 @@ def worker_processes(workers: int) -> Engine:
         return run_tasks(
             run_in_worker,
             tasks,
-            arguments=lambda task: (task.jobs, known),
+            arguments=lambda task: (task, known),
             workers=workers,
             after_death=_after_death,
         )
@@ -63,4 +63,4 @@ def lost_outcome(task: Task) -> Outcome:
     """Return the failed rows of a task whose workers all died."""
     error = WorkerLost(f"{task.deaths} workers died while they ran this trial; is memory short?")
     rows = [failed_row(job, m, error, 0.0) for job in task.jobs for m in job.models]
-    return Outcome(rows, len(task.jobs), len(task.jobs))
+    return Outcome(task, rows, len(task.jobs))

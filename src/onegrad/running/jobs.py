@@ -17,6 +17,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from onegrad import __version__
 from onegrad.describe.arrays import Floats
 from onegrad.describe.digests import digest
+from onegrad.describe.exceptions import Failure, InvalidInput
 from onegrad.describe.registry import Snapshot, adopt
 from onegrad.machine.workers import begin
 from onegrad.models.model import MODELS, Model
@@ -24,6 +25,7 @@ from onegrad.problem.problem import Problem
 from onegrad.problem.registered import registered_marks
 from onegrad.training.reuse import Shared
 from onegrad.training.streams import NUMERICS
+from onegrad.verbs.closed_draw import Predicted, predict_closed, predict_closed_together
 from onegrad.verbs.methods import DEFAULT_METHOD, Method
 from onegrad.verbs.observation import observed_trial
 from onegrad.verbs.predicted_draw import predict_draw
@@ -70,25 +72,36 @@ class Job:
 
 @dataclass
 class Task:
-    """Jobs that one worker runs in turn, sharing draws and products.
+    """Jobs of one kind that one worker runs in turn, sharing draws and products.
 
-    `deaths` counts the workers that died with it, of a single job.
+    `deaths` counts the workers that died with it, of a single job. `rank` is the place of the sweep
+    that asks for it, `cost` the estimated seconds. Rows of a task that is not `kept` are not
+    stored: those of theory without draws, whose jobs are solved together.
     """
 
     jobs: list[Job]
     deaths: int = 0
+    rank: int = 0
+    cost: float = 0.0
+    kept: bool = True
+
+    @property
+    def kind(self) -> str:
+        """What its jobs do; how far an estimate is off depends on it."""
+        return self.jobs[0].verb if self.kept else "closed"
 
     def alone(self) -> list[Task]:
         """Return one task per job, to find out which of them kills workers."""
-        return [Task([job], self.deaths) for job in self.jobs]
+        cost = self.cost / len(self.jobs)
+        return [replace(self, jobs=[job], cost=cost) for job in self.jobs]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a task brought: rows of so many jobs, and warnings for the driver to show once."""
+    """What a task brought: rows of its jobs, and warnings for the driver to show once."""
 
+    task: Task
     rows: list[dict[str, Any]]
-    jobs: int
     failed: int
     notes: list[str] = field(default_factory=list)
 
@@ -97,30 +110,66 @@ class OtherNumerics(RuntimeError):
     """A worker has another version of the numerics than the driver."""
 
 
-def run_task(jobs: Sequence[Job], known: Snapshot, *, numerics: int = NUMERICS) -> Outcome:
-    """Return the rows of the jobs; a job that raises gives rows with its error."""
+def run_task(task: Task, known: Snapshot, *, numerics: int = NUMERICS) -> Outcome:
+    """Return the rows of the task's jobs; a job that raises gives rows with its error."""
     if numerics != NUMERICS:
         raise OtherNumerics(
             f"numerics={numerics}: a worker has version {NUMERICS}; install the same onegrad there"
         )
     adopt(known)
-    shared = Shared() if len(jobs) > 1 else None
+    if not task.kept:
+        begin()
+        return Outcome(task, closed_rows(task.jobs), 0)
+    shared = Shared() if len(task.jobs) > 1 else None
     rows, failed = [], 0
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        for job in jobs:
+        for job in task.jobs:
             begin()
             job_rows = _rows(job, shared)
             failed += any(row["status"] == "failed" for row in job_rows)
             rows += job_rows
     notes = list(dict.fromkeys(str(w.message) for w in caught))
-    return Outcome(rows, len(jobs), failed, notes)
+    return Outcome(task, rows, failed, notes)
 
 
-def run_in_worker(jobs: Sequence[Job], known: Snapshot, *, numerics: int = NUMERICS) -> Outcome:
+def run_in_worker(task: Task, known: Snapshot, *, numerics: int = NUMERICS) -> Outcome:
     """Return the rows in a process that is a worker: one BLAS thread from now on."""
     threadpool_limits(limits=1)
-    return run_task(jobs, known, numerics=numerics)
+    return run_task(task, known, numerics=numerics)
+
+
+def closed_rows(jobs: Sequence[Job]) -> list[dict[str, Any]]:
+    """Return the rows of all jobs by theory without draws, solved together.
+
+    Rows of points that it refuses say so in their status; its doubts are in `theory_error`.
+    """
+    start = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # doubts are in the rows
+        try:
+            asked = [(job.problem, job.models) for job in jobs]
+            answers: list[Predicted | None] = [*predict_closed_together(asked)]
+        except (InvalidInput, Failure):  # at some of the points
+            answers = [_closed_alone(job) for job in jobs]
+    share = (time.perf_counter() - start) / len(jobs)
+    return [
+        row
+        for job, answer in zip(jobs, answers, strict=True)
+        for row in (
+            finished_rows(job, answer[0], seconds=share)
+            if answer is not None
+            else [{**_common(job, m, share), "status": "refused"} for m in job.models]
+        )
+    ]
+
+
+def _closed_alone(job: Job) -> Predicted | None:
+    """Return the metrics of one point and its notes, None where they are refused."""
+    try:
+        return predict_closed(job.problem, job.models)
+    except (InvalidInput, Failure):
+        return None
 
 
 def _rows(job: Job, shared: Shared | None) -> list[dict[str, Any]]:

@@ -27,7 +27,7 @@ class Plan:
     """What sweeps ask for and what is still missing in the folder.
 
     `seconds` is the estimated time of the missing trials on one core, `bytes` the estimated peak
-    memory of the largest trial.
+    memory of the largest trial, `keys` are those of every row that each sweep asks for.
     """
 
     sweeps: tuple[tuple[Sweep, tuple[Setting, ...]], ...]
@@ -39,6 +39,7 @@ class Plan:
     bytes: float
     contents: Contents
     rates: Rates
+    keys: tuple[tuple[str, ...], ...]
     retry_failed: bool = False
 
     @property
@@ -72,11 +73,14 @@ def plan_sweeps(
     contents = read(folder)
     missing, total, failed = [], 0, 0
     asked: set[str] = set()
+    all_keys: list[tuple[str, ...]] = []
     for sweep, settings in expanded:
+        of_sweep: dict[str, None] = {}
         for job in (job for setting in settings for job in _jobs(sweep, setting)):
             keys = {}
             for model in job.models:
                 key = job.key(model)
+                of_sweep[key] = None
                 if key not in asked:
                     keys[model] = key
                     asked.add(key)
@@ -90,6 +94,7 @@ def plan_sweeps(
             ]
             if wanted:
                 missing.append(replace(job, models=tuple(wanted)))
+        all_keys.append(tuple(of_sweep))
     rates = measure_rates()
     spent = sum(seconds(job.problem, job.models, rates, verb=job.verb) for job in missing)
     every = (_bytes(sweep, setting) for sweep, settings in expanded for setting in settings)
@@ -104,6 +109,7 @@ def plan_sweeps(
         needed,
         contents,
         rates,
+        tuple(all_keys),
         retry_failed,
     )
 
@@ -147,32 +153,35 @@ def _jobs(sweep: Sweep, setting: Setting) -> Iterator[Job]:
 
 
 def make_tasks(plan: Plan, workers: int) -> list[Task]:
-    """Return the missing jobs in tasks, trial by trial, what shares draws and products together.
+    """Return the missing jobs in tasks, sweep by sweep and trial by trial.
 
-    Within a trial problems that differ in the network alone come in turn, the widest first. Runs
-    that differ in the number of steps alone stay together: the longer goes on from the shorter.
+    What shares draws and products is together. Within a trial problems that differ in the network
+    alone come in turn, the widest first. Runs that differ in the number of steps alone stay
+    together: the longer goes on from the shorter.
     """
     longest = min(TASK_SECONDS, plan.seconds / (workers * TASKS_PER_WORKER))
-    places = {
-        mark: _place(problem)
-        for s in plan.settings
-        for problem in (s.problem.for_training, s.problem)
-        for mark in (problem.digest,)
-    }
-    ordered = sorted(
-        plan.missing, key=lambda job: (job.trial, job.verb, *places[job.problem.digest])
-    )
+    ranks: dict[str, int] = {}  # by problem, the first sweep that asks for it
+    places: dict[str, tuple[Any, ...]] = {}
+    for rank, (_, settings) in enumerate(plan.sweeps):
+        for problem in (p for s in settings for p in (s.problem.for_training, s.problem)):
+            ranks.setdefault(problem.digest, rank)
+            places[problem.digest] = _place(problem)
     tasks: list[Task] = []
-    length, last = 0.0, None
-    for job in ordered:
-        run = (job.trial, job.verb, *places[job.problem.digest][:-2])
-        shorter = run == last
+    last: tuple[Any, ...] = ()
+
+    def place_of(job: Job) -> tuple[Any, ...]:
+        mark = job.problem.digest
+        return ranks[mark], job.trial, job.verb, *places[mark]
+
+    for job in sorted(plan.missing, key=place_of):
+        place = place_of(job)
         cost = seconds(job.problem, job.models, plan.rates, verb=job.verb)
-        if not tasks or (length + cost > longest and not shorter):
-            tasks.append(Task([]))
-            length = 0.0
+        shorter = place[:-2] == last[:-2]
+        if place[:3:2] != last[:3:2] or (tasks[-1].cost + cost > longest and not shorter):
+            tasks.append(Task([], rank=place[0]))
         tasks[-1].jobs.append(job)
-        length, last = length + cost, run
+        tasks[-1].cost += cost
+        last = place
     return tasks
 
 

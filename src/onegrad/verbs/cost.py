@@ -16,6 +16,7 @@ from onegrad.training.low_degree import uses_least_squares
 
 SERIES_ORDERS = 6.0  # orders of a pair series at typical correlations, per component
 QUADRATURE_NODES = 800.0  # evaluations of σ per neuron and component for its expectations
+TYPES_ELEMENTS = 1.6e6  # in place of a grid of types, per model and component
 # Of a core as they are now: shares of a bar need no measurement.
 USUAL = Rates(product=3e10, single=6e10, factor=2e10, reduction=5e9, normal=1e8, element=1e8)
 FIXED_SECONDS = 0.01  # drawing the mixture, quadratures of the label, checks
@@ -75,6 +76,7 @@ def _theory_stages(problem: Problem, models: Sequence[Model], layers: int) -> li
     side = n if structured else k  # the smaller side of diagonal + low rank
     return [
         Stage("correlations", "product", layers * (1.0 * k * side * n)),
+        Stage("types", "element", len(models) * parts * TYPES_ELEMENTS),
         Stage("moments", "element", len(models) * parts * SERIES_ORDERS / 2 * k * side),
         Stage("reduction", "reduction", len(models) * 4 / 3 * side**3),
     ]

@@ -17,6 +17,7 @@ from onegrad.drawing.look import STYLES, model_name
 from onegrad.figures.panel import Panel
 from onegrad.figures.plots.style import add_constant, finish_axes, finish_figure
 from onegrad.figures.tables.panel_table import CLOSED
+from onegrad.figures.tables.published_values import panes
 from onegrad.figures.value_labels import series_label
 
 PUBLISHED = "#444444"
@@ -25,10 +26,16 @@ CLOSED_LOOK: dict[str, Any] = {"marker": "", "ls": (0, (7, 1.5, 1, 1.5)), "lw": 
 
 def draw_curves(panel: Panel, table: pd.DataFrame) -> Figure:
     """Return the models' curves with a colour per activation, or per value of a second axis."""
-    figure = Figure(figsize=(6.6, 4.6), layout="constrained")
-    axes = figure.add_subplot()
-    handles = add_curves(axes, panel, table)
-    finish_picture(figure, axes, panel, handles)
+    parts = panes(table)
+    figure = Figure(figsize=(6.6 if len(parts) == 1 else 10.4, 4.6), layout="constrained")
+    handles: dict[str, Line2D] = {}
+    for axes, (title, part) in zip(
+        figure.subplots(1, len(parts), squeeze=False)[0], parts.items(), strict=True
+    ):
+        handles |= {str(h.get_label()): h for h in reversed(add_curves(axes, panel, part))}
+        finish_axes(axes, panel)
+        axes.set_title(title, loc="left", fontsize="medium")
+    finish_figure(figure, panel, [*handles.values()])
     return figure
 
 
@@ -42,7 +49,7 @@ def add_curves(axes: Axes, panel: Panel, table: pd.DataFrame) -> list[Line2D]:
     """Draw every curve and return the legend: colours for series, grey for kinds of lines."""
     handles = []
     for (label, group), (colour, marker) in zip(_series(panel, table), STYLES, strict=False):
-        for model, lines in group.groupby("model", sort=False):
+        for model, lines in group.dropna(subset="value").groupby("model", sort=False):
             look = _look(str(model))
             add_curve(axes, lines, colour, {**look, "marker": look["marker"] and marker})
         if has_closed(group):
@@ -54,7 +61,7 @@ def add_curves(axes: Axes, panel: Panel, table: pd.DataFrame) -> list[Line2D]:
         handles.append(Line2D([], [], color=colour, marker=marker, ls="none", label=label))
     handles += [
         Line2D([], [], color="#777777", label=model_name(model), **_look(model))
-        for model in table["model"].unique()
+        for model in table.dropna(subset="value")["model"].unique()
     ]
     if has_closed(table):
         label = f"network, {CLOSED} theory"

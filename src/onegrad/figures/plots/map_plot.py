@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from onegrad.figures.panel import Panel
 from onegrad.figures.plots.style import finish_figure
 from onegrad.figures.tables.value_grids import GAP_RANGE, Grids, fine_grids, map_grids
 from onegrad.figures.value_labels import value_label
+
+ACROSS = 3  # maps beside each other
 
 
 def draw_map(panel: Panel, table: pd.DataFrame) -> Figure:
@@ -44,15 +47,20 @@ def _draw_values(panel: Panel, grids: Grids) -> Figure:
 
 
 def _draw(panel: Panel, grids: Grids, label: str, **colours: Any) -> Figure:
-    """Return maps beside each other that share axes and colours."""
+    """Return maps that share axes and colours, at most three beside each other."""
     assert panel.y is not None
-    figure = Figure(figsize=(1.2 + 3.7 * len(grids), 3.8), layout="constrained")
-    pictures = figure.subplots(1, len(grids), sharey=True, squeeze=False)[0]
-    for axes, (title, (x, y, z)) in zip(pictures, grids.items(), strict=True):
+    columns = min(len(grids), ACROSS)
+    rows = math.ceil(len(grids) / columns)
+    figure = Figure(figsize=(1.2 + 3.7 * columns, 0.2 + 3.6 * rows), layout="constrained")
+    pictures = figure.subplots(rows, columns, sharey=True, squeeze=False)
+    for axes, (title, (x, y, z)) in zip(pictures.flat, grids.items(), strict=False):
         image = axes.pcolormesh(x, y, z, shading="nearest", cmap="cividis", **colours)
         axes.set_title(title, loc="left", fontsize="medium")
         axes.set_xlabel(panel.x.label)
-    pictures[0].set_ylabel(panel.y.label)
+    for axes in pictures[:, 0]:
+        axes.set_ylabel(panel.y.label)
+    for axes in pictures.flat[len(grids) :]:
+        axes.set_visible(False)
     figure.colorbar(image, ax=pictures, label=label)
     finish_figure(figure, panel)
     return figure

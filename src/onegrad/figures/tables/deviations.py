@@ -10,6 +10,7 @@ import pandas as pd
 from onegrad.figures.panel import Panel
 from onegrad.figures.tables.curve_table import source_metric
 from onegrad.figures.tables.panel_table import ACTIVATION, CLOSED, shown_x
+from onegrad.figures.tables.published_basis import published_chance
 from onegrad.figures.tables.published_values import published_values
 from onegrad.running.table import Results
 
@@ -62,6 +63,12 @@ def curve_deviations(panel: Panel, table: pd.DataFrame, results: Results) -> lis
     return deviations
 
 
+def pane_deviation(panel: Panel, pane: pd.DataFrame) -> Deviation:
+    """Return closed theory at the published size against the published values."""
+    lines = pane.assign(value=pane[CLOSED], stderr=0.0).dropna(subset=["value", "published"])
+    return _published_deviation("closed theory at the published size", lines, panel)
+
+
 def closed_deviations(panel: Panel, table: pd.DataFrame) -> list[Deviation]:
     """Return theory without draws against simulation for every model that has both."""
     if CLOSED not in table:
@@ -84,6 +91,7 @@ def _published_deviation(ours: str, lines: pd.DataFrame, panel: Panel) -> Deviat
     """Return values with their stderr against the published ones."""
     published = lines["published"]
     stderr = np.hypot(lines["stderr"], published_values(lines, "uncertainty")) / published
+    stderr = np.hypot(stderr, published_chance(panel.name))
     lines = lines.assign(gap=lines["value"] / published - 1, stderr=stderr)
     return deviation(f"{ours} against published", lines, panel)
 

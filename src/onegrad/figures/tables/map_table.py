@@ -42,8 +42,13 @@ def fine_map_deviations(panel: Panel, table: pd.DataFrame, results: Results) -> 
 
 def linear_map_table(panel: Panel, results: Results) -> pd.DataFrame:
     """Return the linear model's relative gap to the network in per cent over both axes."""
+    return panel_table(panel, results, linear_gap_lines(results))
+
+
+def linear_gap_lines(results: Results) -> pd.DataFrame:
+    """Return the linear model's gaps in per cent as value and stderr, beside the sweep's axes."""
     gaps = results.gaps()
     lines = gaps[gaps["model"] == "linear"].copy()
     lines["value"] = np.minimum(100 * lines["gap"].abs(), LARGEST_LINEAR_GAP)
     lines["stderr"] *= 100
-    return panel_table(panel, results, lines)
+    return lines

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pandas as pd
+
+from onegrad.figures.panel import Panel
+
 COMMON = (
     "there are no error bars on them, and one data set shifts a whole curve: a common deviation of "
     "about 4 % (one standard deviation) is chance"
@@ -39,13 +43,43 @@ BASES = {
     **dict.fromkeys(("8a", "8b"), GENERATED + HALF),
     "G3": ANOTHER_CODE,
 }
-AT_QUICK_SCALE = (
-    "Published values are for the published size: --scale paper puts them beside ours. "
+ELSEWHERE = (
+    "Published values are for the published size: onegrad reproduce {panel} --scale paper puts "
+    "them beside ours. "
 )
+DATA_SET_CHANCE = 0.04  # standard deviation of what one data set moves published values by
+ON_ONE_DATA_SET = ("1a", "1b", "1c", "2a", "4a", "5a", "5b", "5c", "6")
+MEAN_CHANCE = {"2b": 0.01}  # of means over trials
 
 
-def published_basis(panel: str, scale: str) -> str:
-    """Return what a panel's published values rest on, nothing where none are known."""
+def published_basis(panel: str, *, beside: bool = True) -> str:
+    """Return what a panel's published values rest on, nothing where none are known.
+
+    Without values `beside` ours it says how to see them there.
+    """
     if panel not in BASES:
         return ""
-    return (AT_QUICK_SCALE if scale == "quick" else "") + BASES[panel]
+    return ("" if beside else ELSEWHERE.format(panel=panel)) + BASES[panel]
+
+
+def published_chance(panel: str) -> float:
+    """Return the relative standard deviation of published values about what they estimate."""
+    return DATA_SET_CHANCE if panel in ON_ONE_DATA_SET else MEAN_CHANCE.get(panel, 0.0)
+
+
+def pane_words(panel: Panel, pane: pd.DataFrame, size: str) -> str:
+    """Return how far closed theory at the published size is from the published values."""
+    known = pane.dropna(subset=["closed", "published"])
+    percent = panel.metric == "linear_gap_percent"
+    apart = (
+        known["closed"] - known["published"]
+        if percent
+        else known["closed"] / known["published"] - 1
+    )
+    apart = apart.abs() * (1 if percent else 100)
+    unit = "percentage points" if percent else "%"
+    return (
+        f"At the published size ({size}), closed theory, which trains nothing, "
+        f"differs from the {len(known)} published values by {apart.mean():.1f} {unit} on average "
+        f"and {apart.max():.1f} {unit} at most. "
+    )

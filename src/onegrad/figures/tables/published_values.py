@@ -8,6 +8,10 @@ from importlib import resources
 import numpy as np
 import pandas as pd
 
+from onegrad.figures.panel import Panel
+from onegrad.figures.tables.panel_table import CLOSED, COLUMNS, placed_lines
+from onegrad.running.table import Results
+
 # What the published maps show.
 MAPS = {
     "metric": {"4a": "half_test_mse", "4b": "linear_gap_percent"},
@@ -18,6 +22,10 @@ MAPS = {
 
 # Panels that show another one's values again.
 TWINS = {"5b": "1c", "7a": "3a"}
+
+# Panels whose published values closed theory can be compared with in a moment, at their size.
+PANED = frozenset(("1a", "1b", "1c", "2a", "2b", "4a", "4b", "5a", "5b", "5c", "6"))
+PANE = "pane"  # the column that tells the trials' size from the published one
 
 
 @functools.cache
@@ -55,3 +63,25 @@ def published_values(table: pd.DataFrame, column: str = "value") -> pd.Series:
     keys = ["panel", "metric", "activation", "model", "place", "height"]
     merged = ours[keys].merge(theirs[[*keys, "theirs"]], on=keys, how="left")
     return pd.Series(merged["theirs"].to_numpy(), index=table.index)
+
+
+def published_pane(panel: Panel, results: Results, lines: pd.DataFrame) -> pd.DataFrame:
+    """Return closed theory at the published size beside the published values, as a panel's table.
+
+    `results` hold that theory alone, `lines` what the panel shows of it. No line of the table has a
+    value: nothing is trained at this size.
+    """
+    table = placed_lines(panel, results, lines[lines["method"] == CLOSED])
+    table["model"] = table["model"].str.removesuffix(f"_{CLOSED}")
+    if panel.kind == "map":
+        table = table[table["model"] == "network"].reset_index(drop=True)
+    table["published"] = published_values(table)
+    table.insert(len(COLUMNS), CLOSED, table["value"])
+    return table.assign(value=np.nan, stderr=np.nan, trials=0)
+
+
+def panes(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return the table's parts by their titles; a table that has one part has an empty title."""
+    if PANE not in table:
+        return {"": table}
+    return {str(size): part for size, part in table.groupby(PANE, sort=False)}

@@ -6,6 +6,7 @@ import pandas as pd
 
 from onegrad.describe.arrays import Floats
 from onegrad.figures.tables.panel_table import CLOSED
+from onegrad.figures.tables.published_values import panes
 
 GAP_RANGE = (4.0, 100.0)  # per cent; the colours of gaps end here
 DEGREES = 6  # of which colours are known
@@ -21,10 +22,24 @@ def value_grid(table: pd.DataFrame, column: str = "value") -> Grid:
 
 
 def map_grids(table: pd.DataFrame) -> Grids:
-    """Return the simulated, the predicted and the published values over both axes."""
+    """Return the simulated, the predicted and the published values over both axes.
+
+    Those at the published size follow, where the table has them.
+    """
+    grids: Grids = {}
+    for size, part in panes(table).items():
+        own = _map_grids(part)
+        trained = part["value"].notna().any()
+        size = size.partition(" (")[0]
+        grids |= own if trained else {f"{title}, {size}": grid for title, grid in own.items()}
+    return grids
+
+
+def _map_grids(table: pd.DataFrame) -> Grids:
+    """Return the grids of one size."""
     model = next(name for name in table["model"].unique() if not name.endswith("_theory"))
     simulated = table[table["model"] == model]
-    grids = {"simulated": value_grid(simulated)}
+    grids = {"simulated": value_grid(simulated)} if simulated["value"].notna().any() else {}
     theory = table[table["model"] == f"{model}_theory"]
     if not theory.empty:
         grids["theory"] = value_grid(theory)

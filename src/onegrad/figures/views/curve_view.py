@@ -11,6 +11,7 @@ from onegrad.drawing.look import CONSTANT_LABEL, model_name
 from onegrad.figures.panel import Panel
 from onegrad.figures.tables.constant_lines import constant_lines
 from onegrad.figures.tables.panel_table import CLOSED
+from onegrad.figures.tables.published_values import panes
 from onegrad.figures.value_labels import series_label, value_label
 from onegrad.figures.views.view import Curve, Plot, View, curve_of, side_curves, unique
 
@@ -19,7 +20,11 @@ WAYS = 5  # curves of the second way
 
 def curve_view(panel: Panel, table: pd.DataFrame) -> View:
     """Return the models' curves with a colour per activation, or per value of a second axis."""
-    return View(plots=(_curve_plot(panel, table),))
+    return View(
+        plots=tuple(
+            replace(_curve_plot(panel, part), title=title) for title, part in panes(table).items()
+        )
+    )
 
 
 def two_ways_view(panel: Panel, table: pd.DataFrame) -> View:
@@ -38,7 +43,7 @@ def _curve_plot(panel: Panel, table: pd.DataFrame) -> Plot:
     curves: list[Curve] = []
     for colour, value in enumerate(unique(table[column])):
         lines, name = table[table[column] == value], series_label(panel, value)
-        for model, of_model in lines.groupby("model", sort=False):
+        for model, of_model in lines.dropna(subset="value").groupby("model", sort=False):
             role, mark = model_name(str(model)), model_mark(str(model))
             curves.append(curve_of(of_model, Curve(name, role, colour, mark)))
         curves += side_curves(lines, series=name, colour=colour)
