@@ -144,7 +144,7 @@ def raises(error):
 def test_a_broken_command_is_a_defect_and_caught(error, apart, monkeypatch):
     """Negative control: what nobody foresaw is a line and a report, and the fuzzer objects."""
     monkeypatch.setattr(cli.commands["limit"], "callback", raises(error))
-    numbers = [n for n in range(400) if odd_line(cli, SEED, n)[0] == "limit"]
+    numbers = [n for n in range(200) if odd_line(cli, SEED, n)[0] == "limit"]
     endings = [ended(odd_line(cli, SEED, number)) for number in numbers]
     caught = [done for done in endings if faults(done) == ["exit code 70"]]
     assert caught

@@ -70,7 +70,9 @@ ENDLESS = {"training.steps": 3, "dimension": 2000, "readout.samples": 2000}
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc to count processes")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
+)
 def test_a_signal_closes_it_and_no_worker_stays(tmp_path, number):
     process = subprocess.Popen(
         [*COMMAND, "--no-browser", "--dimension", "100", "--samples", "100"],

@@ -23,15 +23,13 @@ def classes(loss="logistic", **changes):
     return base.replace(**changes)
 
 
-INDICES = [{"kind": "sign"}, {"direction": "spikes"}]
+LOSSES = ("logistic", "squared_hinge", "hinge", "huber:0.5")
+TEACHERS = (LABELS, {"kind": "sign"}, {"direction": "spikes"})
+QUICK = {(0, "logistic"), (0, "squared_hinge"), (0, "hinge"), (1, "logistic"), (2, "huber:0.5")}
 CASES = [
-    *((LABELS, loss) for loss in ("logistic", "squared_hinge", "hinge", "huber:0.5")),
-    *((teacher, loss) for teacher in INDICES for loss in ("logistic", "huber:0.5")),
-    *(
-        pytest.param(teacher, loss, marks=pytest.mark.slow)
-        for teacher in INDICES
-        for loss in ("squared_hinge", "hinge")
-    ),
+    pytest.param(teacher, loss, marks=() if (place, loss) in QUICK else pytest.mark.slow)
+    for place, teacher in enumerate(TEACHERS)
+    for loss in LOSSES
 ]
 
 
