@@ -50,7 +50,7 @@ def draw_degrees(panel: Panel, table: pd.DataFrame) -> Figure:
     maps = {f"theory (orange: none up to {most})": value_grid(table)}
     if has_closed(table):
         maps[f"{CLOSED} theory"] = value_grid(table, CLOSED)
-    colours = ListedColormap(DEGREE_COLOURS, bad="#D55E00")
+    colours = ListedColormap(DEGREE_COLOURS).with_extremes(bad="#D55E00")
     norm = BoundaryNorm(np.arange(0.5, most + 1.5), most)
     figure = Figure(figsize=(1.4 + 4.8 * len(maps), 4.4), layout="constrained")
     pictures = figure.subplots(1, len(maps), sharey=True, squeeze=False)[0]
