@@ -6,6 +6,7 @@
 import importlib.util
 import os
 import shutil
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,10 @@ from onegrad.data.rows.fashion_mnist import fashion_mnist_folder
 
 ROOT = Path(__file__).parents[1]
 PIP, APT, NPM = "pip install", "apt-get install -y", "npm install --prefix . --no-save"
+BEFORE = {
+    PIP: f"{sys.executable} -m ",
+    APT: "apt-get update && ",
+}  # in a command that works as it is
 
 
 @dataclass(frozen=True)
@@ -88,7 +93,7 @@ def adding(parts: list[Part]) -> str:
     for installer in (PIP, APT, NPM):
         packages = [part.packages for part in parts if part.installer == installer]
         if packages:
-            commands.append(" ".join([installer, *packages]))
+            commands.append(" ".join([BEFORE.get(installer, "") + installer, *packages]))
     return " && ".join(commands)
 
 

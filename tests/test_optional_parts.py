@@ -1,6 +1,6 @@
 """Optional parts: hidden by their variables, and one command that adds what is missing."""
 
-from optional_parts import CHROMIUM, ESLINT, NODE, absent_parts, needs
+from optional_parts import CHROMIUM, ESLINT, NODE, PARTS, absent_parts, needs
 
 
 def test_a_variable_alone_says_where_a_program_is(monkeypatch, tmp_path):
@@ -20,10 +20,23 @@ def test_a_test_is_skipped_for_every_part_that_is_missing(monkeypatch, tmp_path)
     assert ESLINT.reason in mark.kwargs["reason"]
 
 
+def test_reasons_are_those_that_readers_know():
+    """Literal on purpose: .ci/run takes the reasons from the same place as the tests."""
+    assert [part.reason for part in PARTS] == [
+        "Chromium is missing; apt-get install -y chromium",
+        "node is missing; apt-get install -y nodejs npm",
+        "eslint is missing; npm install --prefix . --no-save eslint@9",
+        "axe-core is missing; npm install --prefix . --no-save axe-core",
+        "Fashion-MNIST is missing; apt-get install -y dataset-fashion-mnist",
+        "tqdm is missing; pip install tqdm",
+    ]
+
+
 def test_the_absent_parts_and_their_command_come_from_the_reasons():
     absent, add = absent_parts({f"Skipped: {CHROMIUM.reason}, {ESLINT.reason}", "another reason"})
     assert absent == "absent: Chromium, eslint"
     assert add == (
-        "add them: apt-get install -y chromium && npm install --prefix . --no-save eslint@9"
+        "add them: apt-get update && apt-get install -y chromium && "
+        "npm install --prefix . --no-save eslint@9"
     )
     assert absent_parts({"another reason"}) == []
