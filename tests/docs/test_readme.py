@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from test_code_blocks import made_small
+from test_code_blocks import made_small, parse_only
 
 from onegrad.cli.main import cli
 
@@ -56,6 +56,25 @@ def test_the_program_prints_what_is_shown():
 def test_the_command_of_a_paper_runs(command):
     result = CliRunner().invoke(cli, made_small(shlex.split(command)), catch_exceptions=False)
     assert result.exit_code == 0, result.output
+
+
+def test_percentages_in_the_text_are_those_printed():
+    _, _, after = README.partition("```text\n")
+    printed, _, text = after.partition("```\n")
+    said = re.findall(r"(\d+) %", text.partition("## Two commands")[0])
+    gaps = re.findall(r"([+-][\d.]+) ± [\d.]+ %", printed)
+    assert said == [f"{abs(float(gaps[1])):.0f}", f"{abs(float(gaps[0])):.0f}"]
+
+
+def test_other_commands_of_the_text_exist(tmp_path):
+    table = README.partition("## Papers")[2].partition("Every command")[0]
+    found = set(re.findall(r"`onegrad ([^`|]+)`", README.replace(table, "")))
+    assert "reproduce 1a --scale paper" in found
+    for command, *words in map(shlex.split, found):
+        if words:
+            parse_only(command, [*words, "--out", str(tmp_path)])
+        else:
+            assert command.startswith("--") or command in cli.commands
 
 
 def test_every_paper_has_its_command():

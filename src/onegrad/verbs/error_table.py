@@ -22,6 +22,7 @@ TITLES = {
     "train_loss": "train loss",
 }
 
+THEORY_ERROR = "test errors are within it in 90 % of cases"
 COUNTED = ("trial", "draw", "model", "step", "ridge")  # which have a plural in s
 
 
@@ -105,23 +106,21 @@ def _caption(errors: Errors) -> str:
         sizes += f", {p.training.steps} steps by {p.training.rule}"
     if errors.method == "closed":
         return (
-            f"{sizes}; predicted without draws: the mean over draws; theory error: how far test "
-            "errors may be off, in nine cases of ten"
+            f"{sizes}; closed theory: means over all random draws; theory error: relative, "
+            f"{THEORY_ERROR}"
         )
     if errors.predicted:
         said = (
-            f"{sizes}; predicted, nothing trained; {errors.trials} draws of the first layer, seed "
-            f"{errors.seed}; ± standard error over draws"
+            f"{sizes}; predicted, nothing trained; {errors.trials} draws of the first layer, "
+            f"seed {errors.seed}; ± standard error over draws"
         )
         if "theory_error" in errors.metrics:
-            said += "; theory error: how far test errors may be off, in nine cases of ten"
+            said += f"; theory error: relative, {THEORY_ERROR}"
             said += ", on the fitted mixture" if p.data.kind == "empirical" else ""
         return said
-    method = (
-        "integrated exactly" if p.test == "exact" else f"over {p.samples_in_test} sampled points"
-    )
+    method = "computed exactly" if p.test == "exact" else f"over {p.samples_in_test} sampled points"
     redrawn = "everything" if p.redraw == "all" else "only the network"
     return (
-        f"{sizes}; {errors.trials} trials, seed {errors.seed}, {redrawn} redrawn; "
-        f"± standard error; test MSE {method}"
+        f"{sizes}; {errors.trials} trials, seed {errors.seed}, {redrawn} redrawn "
+        f"in each trial; ± standard error; test MSE {method}"
     )
