@@ -83,7 +83,7 @@ def test_work_is_shared_by_no_more_workers_than_there_are_parts():
 
 def test_estimates_grow_with_the_work(monkeypatch):
     monkeypatch.setattr(foreseen, "measure_rates", lambda: Rates(*[1e9] * 6))
-    small, large = (Problem(dimension=n, readout={"samples": n}) for n in (50, 200))
+    small, large = (Problem(dimension=n, readout={"samples": n}) for n in (50, 400))
     for foresee in (
         lambda p: foresee_simulation(p, "network"),
         lambda p: foresee_prediction(p, "network", method="types", draws=2),

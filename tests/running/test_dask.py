@@ -77,7 +77,7 @@ def test_on_dask_only_the_trial_that_kills_workers_is_blamed(tmp_path, monkeypat
     axes = {"network.activation": ["deadly", "relu", "tanh"]}
     sweep = Sweep(problem=small(), axes=axes, models="network", trials=1)
     monkeypatch.setattr("onegrad.running.dask_engine.NO_WORKERS_SECONDS", 60)
-    monkeypatch.setattr("onegrad.running.engines.MOST_DEATHS", 2)  # a worker takes seconds to start
+    monkeypatch.setattr("onegrad.running.engines.MOST_DEATHS", 1)  # a worker takes seconds to start
     # A cluster that gives up the place of a dead worker at once, as it else does on a slow machine.
     with config.set({"distributed.deploy.lost-worker-timeout": "10ms"}):
         found = run_sweep(sweep, tmp_path, dask="local", workers=1)

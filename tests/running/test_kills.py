@@ -28,16 +28,19 @@ def benchmarks():
             del sys.modules[name]
 
 
-def test_rows_are_whole_after_driver_and_workers_were_killed_together():
+@pytest.mark.parametrize("kills", [1, pytest.param(5, marks=pytest.mark.slow)])
+def test_rows_are_whole_after_driver_and_workers_were_killed_together(kills):
     # In a process of its own: it forks its drivers.
-    arguments = [BENCHMARKS / "kills.py", "--kills", "3", "--trials", "120", "--files", "0"]
+    trials = 60 * kills
+    arguments = [BENCHMARKS / "kills.py", "--kills", str(kills), "--trials", str(trials)]
+    arguments += ["--files", "0"]
     quiet = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
     done = subprocess.run(
         [sys.executable, *arguments], env=quiet, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "Killed(kills=3, " in done.stdout
-    assert "rows=120, twice=0, other=0, failed=0, damaged=0, said=''" in done.stdout
+    assert f"Killed(kills={kills}, " in done.stdout
+    assert f"rows={trials}, twice=0, other=0, failed=0, damaged=0, said=''" in done.stdout
 
 
 def test_a_row_that_is_stored_twice_or_altered_is_noticed(benchmarks):

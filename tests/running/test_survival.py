@@ -225,7 +225,7 @@ def test_failures_of_another_sweep_do_not_fail_this_one(tmp_path):
 
 SIGNALS = [
     (signal.SIGINT, "interrupted"),
-    (signal.SIGHUP, "ended by SIGHUP"),
+    pytest.param(signal.SIGHUP, "ended by SIGHUP", marks=pytest.mark.slow),
     pytest.param(signal.SIGTERM, "ended by SIGTERM", marks=pytest.mark.slow),
 ]
 
@@ -253,7 +253,7 @@ def test_a_signal_stops_cleanly_and_says_how_to_continue(tmp_path, number, how):
     assert not (tmp_path / "out" / "driver.lock").exists()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_row_that_is_written_when_a_signal_comes_is_counted(tmp_path, monkeypatch, number):
     append, calls = Writer.append, []
 
@@ -266,7 +266,8 @@ def test_a_row_that_is_written_when_a_signal_comes_is_counted(tmp_path, monkeypa
     monkeypatch.setattr(Writer, "append", interrupted)
     monkeypatch.setattr("onegrad.running.plan.TASK_SECONDS", 0.0)
     before = {n: signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # which nohup and the like ignore
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # nohup and the like ignore
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # these two
     stop_on_signals()
     try:
         with pytest.raises(SweepInterrupted, match="3 of 200 trials are stored"):
