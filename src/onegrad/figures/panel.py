@@ -11,6 +11,7 @@ import numpy as np
 
 from onegrad.machine.rates import Rates
 from onegrad.problem.problem import Problem
+from onegrad.running.closed_rows import closed_seconds
 from onegrad.running.sweeps import Sweep, Verb
 from onegrad.verbs.cost import seconds
 
@@ -111,6 +112,10 @@ class Study:
             for verb in sweep.verbs
             if verb == "simulate" or setting.problem.has_theory
         )
+        if self.closed_at(scale):
+            total += sum(
+                closed_seconds(s.problem) for s in self.closed_sweep(sweep, scale).settings()
+            )
         return StudyCost(len(settings), sweep.trials if "simulate" in sweep.verbs else 0, total)
 
     def sizes(self, scale: Scale) -> str:

@@ -30,7 +30,7 @@ REDRAWS = ("all", "published")
 
 
 @dataclass(frozen=True)
-class Shown:
+class PanelSweeps:
     """What the panels of one study show: a sweep, and theory without draws beside it.
 
     `published` is that theory at the size of the published values, where trials have another.
@@ -55,7 +55,7 @@ class Reproduction:
     redraw: str
     seed: int
     directory: Path
-    studies: dict[str, Shown]
+    studies: dict[str, PanelSweeps]
     plan: Plan
 
     @property
@@ -110,7 +110,7 @@ def plan_reproduction(
         )
     paned = {panel.study for panel in chosen if scale == "quick" and panel.name in PANED}
     studies = {
-        name: _shown(STUDIES[name], scale, redraw, seed, published=name in paned)
+        name: _panel_sweeps(STUDIES[name], scale, redraw, seed, published=name in paned)
         for name in dict.fromkeys(panel.study for panel in chosen)
     }
     sweeps = [shown.sweep for shown in studies.values()]
@@ -126,15 +126,17 @@ def plan_reproduction(
     )
 
 
-def _shown(study: Study, scale: Scale, redraw: str, seed: int, *, published: bool) -> Shown:
+def _panel_sweeps(
+    study: Study, scale: Scale, redraw: str, seed: int, *, published: bool
+) -> PanelSweeps:
     """Return what the panels of a study show."""
     sweep = study.sweep(scale, published_redraw=redraw == "published", seed=seed)
     if not study.closed_at(scale):
-        return Shown(sweep)
+        return PanelSweeps(sweep)
     closed = study.closed_sweep(sweep, scale)
     if not published:
-        return Shown(sweep, closed)
-    return Shown(sweep, closed, study.closed_sweep(study.sweep("paper"), "paper"))
+        return PanelSweeps(sweep, closed)
+    return PanelSweeps(sweep, closed, study.closed_sweep(study.sweep("paper"), "paper"))
 
 
 def reproduce(

@@ -8,25 +8,42 @@ from dataclasses import replace
 
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.machine.pool import run_jobs
+from onegrad.problem.problem import Problem
 from onegrad.running.driver import setting_records
 from onegrad.running.jobs import Job, Task, closed_rows
 from onegrad.running.store import Contents
 from onegrad.running.sweeps import Setting, Sweep
 from onegrad.running.table import Results
 from onegrad.verbs.closed_draw import require_closed_models
+from onegrad.verbs.closed_strengths import uniform_strengths
 from onegrad.verbs.prediction import require_theory
 
 POINTS_TOGETHER = 32  # that are solved together, in a tenth of a second or more
 POINT_SECONDS = 0.015  # that a point of them takes, about
+AVERAGED_SECONDS = 0.2  # that one of the settings takes which are averaged for random strengths
 
 
 def closed_tasks(sweep: Sweep, settings: Sequence[Setting], *, rank: int = 0) -> list[Task]:
     """Return the tasks of theory without draws at these settings."""
     jobs = [Job("predict", s.problem, s.models, sweep.seed, 0, "closed") for s in settings]
-    parts = [
-        jobs[start : start + POINTS_TOGETHER] for start in range(0, len(jobs), POINTS_TOGETHER)
+    # A point that averages over strengths takes seconds: it is a task of its own.
+    costs = [closed_seconds(job.problem) for job in jobs]
+    quick = [job for job, cost in zip(jobs, costs, strict=True) if cost == POINT_SECONDS]
+    parts = [quick[i : i + POINTS_TOGETHER] for i in range(0, len(quick), POINTS_TOGETHER)]
+    tasks = [Task(part, rank=rank, cost=len(part) * POINT_SECONDS, kept=False) for part in parts]
+    return tasks + [
+        Task([job], rank=rank, cost=cost, kept=False)
+        for job, cost in zip(jobs, costs, strict=True)
+        if cost != POINT_SECONDS
     ]
-    return [Task(part, rank=rank, cost=len(part) * POINT_SECONDS, kept=False) for part in parts]
+
+
+def closed_seconds(problem: Problem) -> float:
+    """Return about how many seconds closed theory takes for one of several points."""
+    components = getattr(problem.data, "components", ())
+    ranks = [c.rank for c in components if c.strengths == "uniform" and c.rank]
+    settings = len(uniform_strengths(ranks))
+    return POINT_SECONDS if settings == 1 else AVERAGED_SECONDS * settings
 
 
 def with_closed(results: Results, sweep: Sweep, *, workers: int) -> Results:

@@ -49,7 +49,7 @@ def fitted_study(
     quick = {"readout.samples": 200, "test_samples": 800, "data": data, **(quick_sizes or {})}
     caption = (
         f"{IMAGES_THAT_SHIP} Half of them are kept for the mixture. {PAPER_SCALE} uses all images "
-        "and the sizes of the paper."
+        "and larger sizes."
     )
     common = {"models": ("network",), "trials": (3, 20), "draws": (2, 4), "needs": "fashion-mnist"}
     return Study(axes, fields, quick_axes, quick, quick_caption=caption, **{**common, **more})
