@@ -12,7 +12,6 @@ from itertools import product
 import numpy as np
 from scipy.linalg import eigh_tridiagonal
 from scipy.special import ndtr, ndtri
-from scipy.stats import qmc
 
 from onegrad.calculus.polynomials import gauss_hermite, gauss_legendre
 from onegrad.describe.arrays import Floats
@@ -131,6 +130,8 @@ def scattered_rule(coordinates: int, count: int) -> Rule:
     a linear map makes the second ones exact.
     """
     half = max(coordinates + 1, count // 2)
+    from scipy.stats import qmc  # late: it takes half a second to import
+
     uniform = qmc.Sobol(coordinates, seed=SOBOL_SEED).random(1 << (half - 1).bit_length())[:half]
     points = ndtri(np.clip(uniform, 1e-9, 1 - 1e-9))
     lower = np.linalg.cholesky(points.T @ points / half)

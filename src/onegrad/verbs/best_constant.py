@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from onegrad.calculus.losses import NamedLoss, get_loss
 from onegrad.describe.arrays import Floats
@@ -123,6 +122,8 @@ def _signs(mean: float) -> tuple[Floats, Floats]:
 def _least_loss(loss: NamedLoss, labels: Floats, shares: Floats) -> float:
     """Return min_c Σ shares·ℓ(labels, c)."""
     reach = WIDEST + float(np.max(np.abs(labels)))
+    from scipy.optimize import minimize_scalar  # late: it takes half a second to import
+
     lowest = minimize_scalar(
         lambda c: float(shares @ loss.value(labels, np.full(len(labels), c))),
         bounds=(-reach, reach),

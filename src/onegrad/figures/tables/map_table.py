@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from scipy.interpolate import interpn
 
 from onegrad.figures.panel import Panel
 from onegrad.figures.tables.curve_table import metric_lines
@@ -35,6 +34,8 @@ def fine_map_deviations(panel: Panel, table: pd.DataFrame, results: Results) -> 
     fine = table[table["model"] == "network_closed"]
     values = fine.pivot(index="x", columns="y", values="value").sort_index().sort_index(axis=1)
     grid = values.index.to_numpy(float), values.columns.to_numpy(float)
+    from scipy.interpolate import interpn  # late: it takes half a second to import
+
     closed = interpn(grid, values.to_numpy(float), simulated[["x", "y"]].to_numpy(float))
     lines = simulated.assign(closed=closed)
     return [closed_deviation(lines, panel)]
