@@ -97,14 +97,22 @@ def blocks_of(page):
 BLOCKS = [block for page in PAGES for block in blocks_of(page)]
 
 
+# Programs of these pages take seconds: .ci/run runs them after the README's two commands.
+LONG = ("frictions.md", "equivalence_and_tuning.md", "real_data.md", "estimators.md", "plots.md")
+
+
 def blocks_in(language, *, but_of=()):
     """Parametrise over the blocks in a language; the name of a test tells page and line."""
     chosen = [
-        b
+        pytest.param(
+            b,
+            id=f"{b.page.name}:{b.line}",
+            marks=[pytest.mark.slow] if b.page.name in LONG else [],
+        )
         for b in BLOCKS
         if b.language == language and b.reason is None and b.page.name not in but_of
     ]
-    return pytest.mark.parametrize("block", chosen, ids=lambda b: f"{b.page.name}:{b.line}")
+    return pytest.mark.parametrize("block", chosen)
 
 
 @pytest.fixture(scope="module")

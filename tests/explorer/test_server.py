@@ -149,8 +149,8 @@ def test_small_answers_are_sent_at_once(monkeypatch):
 
 
 def test_slow_and_silent_clients_lose_their_connection(monkeypatch):
-    monkeypatch.setattr(patience, "HEAD_SECONDS", 1.0)
-    monkeypatch.setattr(guard, "BODY_SECONDS", 1.0)
+    monkeypatch.setattr(patience, "HEAD_SECONDS", 0.4)
+    monkeypatch.setattr(guard, "BODY_SECONDS", 0.4)
     with explorer_client() as client:
         whole = posted(client.port, "/api/curve", {"points": 2})
         with client.connect() as slow:

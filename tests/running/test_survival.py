@@ -122,11 +122,11 @@ def test_rows_do_not_depend_on_the_number_of_workers(tmp_path):
         trials=4,
     )
     rows = []
-    for workers in (1, 2, 4):
+    for workers in (1, 3):
         run_sweep(sweep, tmp_path / str(workers), workers=workers)
         rows.append(rows_of(tmp_path / str(workers))[0])
     assert len(rows[0]) == 4 * (4 * 4 + 3 * 4)
-    assert rows[0] == rows[1] == rows[2]
+    assert rows[0] == rows[1]
 
 
 def test_only_the_trial_that_a_worker_died_with_counts_the_death():
