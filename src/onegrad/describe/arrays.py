@@ -15,6 +15,7 @@ from onegrad.describe.digests import digest_of_array
 from onegrad.describe.exceptions import InvalidInput
 
 Floats = NDArray[np.floating]
+Metrics = dict[str, Floats]  # arrays by the name of a metric
 Ints = NDArray[np.integer]
 
 

@@ -17,9 +17,9 @@ from onegrad.figures.panel_registry import STUDIES, chosen_panels
 from onegrad.figures.report.report_page import write_report
 from onegrad.figures.tables.published_values import PANED
 from onegrad.running.closed_rows import closed_tasks
-from onegrad.running.driver import Done, run_plan, setting_records
+from onegrad.running.driver import Done, run_plan
 from onegrad.running.jobs import Task
-from onegrad.running.plan import Plan, plan_sweeps
+from onegrad.running.plan import Plan, plan_sweeps, setting_records
 from onegrad.running.store import Contents
 from onegrad.running.sweeps import Sweep
 from onegrad.running.table import Results

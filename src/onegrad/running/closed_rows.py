@@ -9,8 +9,8 @@ from dataclasses import replace
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.machine.pool import run_jobs
 from onegrad.problem.problem import Problem
-from onegrad.running.driver import setting_records
 from onegrad.running.jobs import Job, Task, closed_rows
+from onegrad.running.plan import setting_records
 from onegrad.running.store import Contents
 from onegrad.running.sweeps import Setting, Sweep
 from onegrad.running.table import Results

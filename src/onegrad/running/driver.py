@@ -15,18 +15,22 @@ from typing import Any
 
 from onegrad.describe.checks import callback, path_of, text, truth, whole_number
 from onegrad.describe.digests import digest
-from onegrad.describe.value_text import complete_str
 from onegrad.machine.bars import shown_progress
 from onegrad.machine.signals import Stopped, stops_deferred
-from onegrad.problem.registered import registered_marks
 from onegrad.running.engines import Engine, in_this_process, worker_processes
 from onegrad.running.folder_lock import Heartbeat, StoreBusy, hold, require_free
-from onegrad.running.jobs import Outcome, Task, stored_key
-from onegrad.running.plan import Plan, check_plan, make_tasks, plan_sweep, renewed
+from onegrad.running.jobs import Outcome, Task
+from onegrad.running.plan import (
+    Plan,
+    check_plan,
+    make_tasks,
+    plan_sweep,
+    renewed,
+    setting_records,
+)
 from onegrad.running.store import Writer, mend, prepare
-from onegrad.running.sweeps import Setting, Sweep
+from onegrad.running.sweeps import Sweep
 from onegrad.running.table import Results
-from onegrad.training.streams import NUMERICS
 
 
 class SweepInterrupted(Stopped):
@@ -202,35 +206,6 @@ def _engine(plan: Plan, workers: int, dask: str | None) -> Engine:
 
         return dask_engine(dask, workers=workers, needed=plan.bytes)
     return in_this_process if workers == 1 else worker_processes(workers)
-
-
-def setting_records(sweep: Sweep, settings: Sequence[Setting]) -> list[dict[str, Any]]:
-    """Return what the results need to know of each setting of a sweep."""
-    mark = sweep.digest
-    return [
-        {
-            "kind": "setting",
-            "sweep": mark,
-            "coordinates": {n: _plain(v) for n, v in setting.coordinates.items()},
-            "problem": setting.problem.digest,
-            "training_problem": setting.problem.for_training.digest,
-            "fields": setting.problem.to_dict(),
-            "ridges": list(setting.problem.ridges),
-            "steps": list(setting.problem.recorded_steps),
-            "models": [
-                {"name": m.name, "key": stored_key(m), "degree": m.degree} for m in setting.models
-            ],
-            "seed": sweep.seed,
-            "method": sweep.method,
-            "numerics": NUMERICS,
-            "functions": registered_marks(setting.problem),
-        }
-        for setting in settings
-    ]
-
-
-def _plain(value: Any) -> Any:
-    return value if isinstance(value, int | float | str | bool) else complete_str(value)
 
 
 def _keep_sweeps(plan: Plan) -> None:

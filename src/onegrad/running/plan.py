@@ -10,12 +10,15 @@ from typing import Any
 from onegrad.describe.checks import shown, whole_number
 from onegrad.describe.digests import digest
 from onegrad.describe.exceptions import InvalidInput
+from onegrad.describe.value_text import complete_str
 from onegrad.machine.memory import require_memory
 from onegrad.machine.rates import Rates, measure_rates
 from onegrad.problem.problem import Problem
-from onegrad.running.jobs import Job, Task
+from onegrad.problem.registered import registered_marks
+from onegrad.running.jobs import Job, Task, stored_key
 from onegrad.running.store import Contents, check_writable, has_changed, read
 from onegrad.running.sweeps import Setting, Sweep
+from onegrad.training.streams import NUMERICS
 from onegrad.verbs.cost import peak_bytes, seconds, theory_bytes
 
 TASK_SECONDS = 0.5  # small trials travel together up to about this long
@@ -194,3 +197,32 @@ def _place(problem: Problem) -> tuple[Any, ...]:
     others = digest([network, readout])
     width, samples = problem.width, problem.samples
     return rest, -width, samples, network["activation"], others, steps, problem.digest
+
+
+def setting_records(sweep: Sweep, settings: Sequence[Setting]) -> list[dict[str, Any]]:
+    """Return what the results need to know of each setting of a sweep."""
+    mark = sweep.digest
+    return [
+        {
+            "kind": "setting",
+            "sweep": mark,
+            "coordinates": {n: _plain(v) for n, v in setting.coordinates.items()},
+            "problem": setting.problem.digest,
+            "training_problem": setting.problem.for_training.digest,
+            "fields": setting.problem.to_dict(),
+            "ridges": list(setting.problem.ridges),
+            "steps": list(setting.problem.recorded_steps),
+            "models": [
+                {"name": m.name, "key": stored_key(m), "degree": m.degree} for m in setting.models
+            ],
+            "seed": sweep.seed,
+            "method": sweep.method,
+            "numerics": NUMERICS,
+            "functions": registered_marks(setting.problem),
+        }
+        for setting in settings
+    ]
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, int | float | str | bool) else complete_str(value)

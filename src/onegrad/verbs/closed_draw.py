@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onegrad.describe.arrays import Floats
+from onegrad.describe.arrays import Floats, Metrics
 from onegrad.describe.exceptions import Failure, InvalidInput, require_finite
 from onegrad.models.model import Model
 from onegrad.models.resolve import models_named
@@ -17,7 +17,6 @@ from onegrad.theory.closed.closed_errors import Answer, ClosedTheory, Question, 
 from onegrad.theory.closed.doubts import Note, worst_notes
 from onegrad.verbs.closed_setting import closed_problem
 from onegrad.verbs.methods import Method
-from onegrad.verbs.step_axis import Metrics
 
 KNOWN = ("network@trained", "network@initial")
 TOGETHER = 64  # problems whose grids are kept at once

@@ -18,7 +18,6 @@ SERIES_ORDERS = 6.0  # orders of a pair series at typical correlations, per comp
 QUADRATURE_NODES = 800.0  # evaluations of σ per neuron and component for its expectations
 TYPES_ELEMENTS = 1.6e6  # in place of a grid of types, per model and component
 # Of a core as they are now: shares of a bar need no measurement.
-USUAL = Rates(product=3e10, single=6e10, factor=2e10, reduction=5e9, normal=1e8, element=1e8)
 FIXED_SECONDS = 0.01  # drawing the mixture, quadratures of the label, checks
 
 
@@ -122,20 +121,6 @@ def seconds(
         stage.amount / getattr(rates, stage.resource)
         for stage in stages(problem, models, verb=verb)
     )
-
-
-def phase_shares(problem: Problem, models: Sequence[Model]) -> tuple[float, float]:
-    """Return about which share of a step's time it takes itself, and of the rest the readouts."""
-    layers = len({model.first_layer for model in models})
-    step, fit, test = (
-        sum(stage.amount / getattr(USUAL, stage.resource) for stage in stages)
-        for stages in (
-            _step_stages(problem),
-            _readout_stages(problem, len(models), layers),
-            _test_stages(problem, len(models), layers),
-        )
-    )
-    return step / (step + fit + test), fit / (fit + test)
 
 
 def peak_bytes(problem: Problem, models: Sequence[Model]) -> float:

@@ -11,7 +11,7 @@ from scipy.special import ndtr
 from onegrad.calculus.loss_expectations import output_rule
 from onegrad.calculus.losses import NamedLoss, get_loss
 from onegrad.data.teacher import ExpectedSigns
-from onegrad.describe.arrays import Floats, real_array
+from onegrad.describe.arrays import Floats, Metrics, real_array
 from onegrad.describe.checks import shown
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.models.feature_map import FeatureMap, Points, require_maps
@@ -29,7 +29,6 @@ from onegrad.training.problem_readout import (
 )
 from onegrad.training.readout import FittedReadout
 from onegrad.training.streams import Stream
-from onegrad.verbs.step_axis import Metrics
 
 
 def measure_errors(

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from onegrad.describe.arrays import Metrics
 from onegrad.describe.checks import callback, path_of, whole_number
 from onegrad.diagnostics.observer import Observer
 from onegrad.diagnostics.records import StepsResult
@@ -21,8 +22,7 @@ from onegrad.problem.problem import Problem, require_problem
 from onegrad.training.instance import draw
 from onegrad.training.run import Run
 from onegrad.verbs.cost import check_memory
-from onegrad.verbs.step_axis import Metrics, stack_steps
-from onegrad.verbs.trial import TrialRun, measured_steps
+from onegrad.verbs.trial import TrialRun, measured_steps, stack_steps
 
 
 def take_steps(

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.describe.arrays import Floats
+from onegrad.describe.arrays import Floats, Metrics
 from onegrad.describe.exceptions import require_finite
 from onegrad.machine.pulse import moved, part
 from onegrad.models.feature_map import FeatureMap
@@ -32,7 +32,7 @@ from onegrad.training.run import Run
 from onegrad.verbs.closed_draw import answer_without_draws
 from onegrad.verbs.methods import DEFAULT_METHOD, NO_DRAWS, Method
 from onegrad.verbs.points import point_rounds
-from onegrad.verbs.step_axis import Metrics, endless, stack_steps
+from onegrad.verbs.trial import endless, stack_steps
 
 STEP_SHARE = 0.2  # of the time of a prediction, about
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from onegrad.calculus.expansion import DEGREE_CAP
+from onegrad.describe.arrays import Metrics
 from onegrad.describe.checks import callback, real_number, shown, truth, whole_number
 from onegrad.describe.exceptions import Failure, InvalidInput
 from onegrad.diagnostics.records import StepsResult
@@ -23,7 +24,6 @@ from onegrad.verbs.cost import check_memory
 from onegrad.verbs.errors import Errors, collect
 from onegrad.verbs.observation import observed_trial
 from onegrad.verbs.preparation_note import note_preparation
-from onegrad.verbs.step_axis import Metrics
 from onegrad.verbs.trial import run_trial
 
 DEFAULT_TRIALS = 8

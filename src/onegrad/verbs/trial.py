@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from onegrad.describe.arrays import Floats, Normals
+from onegrad.describe.arrays import Floats, Metrics, Normals
 from onegrad.describe.exceptions import require_finite
-from onegrad.diagnostics.features import FeatureWatch
-from onegrad.diagnostics.observer import Observer
 from onegrad.machine.pulse import moved, part
 from onegrad.models.feature_map import FeatureMap, Points, require_maps
 from onegrad.models.model import Model
@@ -28,9 +27,13 @@ from onegrad.training.reuse import Shared
 from onegrad.training.run import Run, StepTaken
 from onegrad.training.streamed_readout import FeatureSums
 from onegrad.training.streams import Stream
-from onegrad.verbs.cost import phase_shares
 from onegrad.verbs.evaluation import model_errors
-from onegrad.verbs.step_axis import Metrics, endless, stack_steps
+
+if TYPE_CHECKING:
+    from onegrad.diagnostics.features import FeatureWatch
+    from onegrad.diagnostics.observer import Observer
+
+STEP_SHARE, FIT_SHARE = 0.3, 0.8  # about what share of the time a bar shows for step and readouts
 
 
 def run_trial(
@@ -88,11 +91,11 @@ class TrialRun:
         # Overflow is not hidden: every result is checked for it.
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             if step not in self._metrics:
-                taken, share = None, phase_shares(self.run.instance.problem, self._models)[0]
-                with part(0.0, share):
+                taken = None
+                with part(0.0, STEP_SHARE):
                     while self.run.state.step < step:
                         taken = self.run.advance()
-                with part(share, 1.0):
+                with part(STEP_SHARE, 1.0):
                     self._metrics[step] = self._measured(step, taken)
         return self._metrics[step]
 
@@ -130,10 +133,9 @@ class TrialRun:
         """Return the metrics of the models that read one first layer."""
         layers = self.run.layers
         maps = {key: m.feature_map(instance, layers, trained) for key, m in models.items()}
-        share = phase_shares(instance.problem, list(models.values()))[1]
-        with part(0.0, share):
+        with part(0.0, FIT_SHARE):
             fits = fit_models(instance, matrix, maps, step=step, shared=self._shared, watch=watch)
-        with part(share, 1.0):
+        with part(FIT_SHARE, 1.0):
             errors = model_errors(instance, matrix, maps, fits)
         for key, model in models.items():
             fit = fits[key]
@@ -233,3 +235,20 @@ def _streamed_fits(
                 watch.add(batch.inputs, phi)
                 watch.sums = sums[key]
     return {key: readout_from_sums(instance.problem, sums[key]) for key in maps}
+
+
+def endless(problem: Problem) -> str:
+    """Return the digest of everything about a problem but how many steps it takes."""
+    if isinstance(problem.scaling.change_exponent, tuple):
+        return problem.digest
+    return problem.replace(training__steps=1).digest
+
+
+def stack_steps(by_step: Sequence[dict[str, Metrics]]) -> dict[str, Metrics]:
+    """Return the metrics by model, with an axis of steps in front where there are several."""
+    if len(by_step) == 1:
+        return by_step[0]
+    return {
+        key: {name: np.stack([part[key][name] for part in by_step]) for name in metrics}
+        for key, metrics in by_step[0].items()
+    }
