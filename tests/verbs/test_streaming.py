@@ -127,11 +127,15 @@ def test_sampled_counts_and_reused_batches(rich_source, stream):
     is_the_same_streamed(problem, ("network", "linear"), stream)
 
 
-@pytest.mark.parametrize("source", ["mixture", "rows"])
+@pytest.mark.parametrize("source", ["mixture", "rows", "numbers"])
 def test_blocks_are_the_rows_of_the_whole_batch(rich_source, rows, source, monkeypatch):
     problem = small(data=rich_source, teacher={"noise": 0.3})
-    if source == "rows":
-        problem = Problem(data=EmpiricalData(*rows), readout={"samples": 50}, test_samples=20)
+    if source != "mixture":
+        data = EmpiricalData(*rows)
+        if source == "numbers":
+            data = EmpiricalData(rows[0], rows[0].sum(axis=1), response="number", parts=2)
+        problem = Problem(data=data, readout={"samples": 50}, test_samples=20)
+    monkeypatch.setattr(counts, "GRANULE", 12)
     drawn = draw(problem).step_draw(1)
     whole = drawn.whole()
     monkeypatch.setattr(batches, "BLOCK_ROWS", 16)

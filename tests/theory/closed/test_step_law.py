@@ -99,6 +99,34 @@ def test_drawn_steps_have_the_moments_of_the_law(name):
     assert abs(faster[4] - mean[4]) > 4 * stderr[4] + 6 / N * size[4]
 
 
+def test_loads_after_a_step_on_a_small_batch_vary_as_drawn():
+    """The variance of ℓ over neurons for m̃ = n/10, within 4 standard errors + 6/n as above.
+
+    Here 7 % of it would be noise of the batch that the step's own direction contains.
+    """
+    mean = 3.0 * described()[1][:, 0]
+    component = {"weight": 1.0, "directions": mean[:, None] / 3.0, "mean": mean, "label": 1.0}
+    problem, spikes = described(
+        data={"components": [component]},
+        teacher={"kind": "labels"},
+        training__samples=N // 10,
+        network__second_layer="constant",
+        scaling={"learning_rate": 0.3 * N, "spread": 1.0},
+    )
+    layers = [train_first_layer(problem, seed=2, trial=trial)[2] for trial in range(8 * DRAWS)]
+    drawn = [np.var(layer @ spikes[:, 0], ddof=1) for layer in layers]
+    allowed = 4 * np.std(drawn, ddof=1) / np.sqrt(len(drawn)) + 6 / N * np.mean(drawn)
+
+    def predicted(samples):
+        own = closed_problem(problem.replace(training__samples=samples)).settings[0].setting
+        types = trained(own)
+        loads = types.loads[:, 0]
+        return types.weights @ loads**2 - (types.weights @ loads) ** 2
+
+    assert abs(predicted(N // 10) - np.mean(drawn)) <= allowed
+    assert abs(predicted(N) - np.mean(drawn)) > allowed  # the control: a larger batch
+
+
 def test_before_the_step_rows_are_isotropic():
     problem, _ = described()
     setting = closed_problem(problem).settings[0].setting
