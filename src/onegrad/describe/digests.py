@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,16 +41,7 @@ def checksum_of_text(text: str) -> str:
 
 def checksum_of_bytes(data: bytes) -> str:
     """Return the short digest of bytes."""
-    return checksum_of_stream(io.BytesIO(data), len(data))
-
-
-def checksum_of_stream(file: BinaryIO, length: int) -> str:
-    """Return the short digest of the next `length` bytes of an open file, read in pieces."""
-    hasher = hashlib.blake2b(digest_size=8)
-    while length > 0 and (piece := file.read(min(length, 2**20))):
-        hasher.update(piece)
-        length -= len(piece)
-    return hasher.hexdigest()
+    return hashlib.blake2b(data, digest_size=8).hexdigest()
 
 
 def canonical(value: Any) -> str:
