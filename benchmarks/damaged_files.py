@@ -166,7 +166,14 @@ def _draw(folder: Path, name: str) -> None:
         save(figure, file, form=form)
         pictures[form] = file.getvalue()
     about = {"panel": name, "caption": f"Panel {name}", "shows": "points", "scale": "quick"}
-    about |= {"command": "onegrad reproduce", "settings": "", "redraw": "all", "deviations": []}
+    about |= {
+        "title": f"Panel {name}",
+        "words": [],
+        "command": "onegrad reproduce",
+        "settings": "",
+        "redraw": "all",
+        "deviations": [],
+    }
     numbers = {"trials": 2, "seed": 0, "ours": False, "versions": {}}
     table = f"x,value\n1,{ord(name[-1])}\n".encode()
     keep_panel(folder, name, {"csv": table, **pictures}, {**about, **numbers})

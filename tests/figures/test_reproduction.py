@@ -43,6 +43,7 @@ def test_pictures_are_the_same_beside_others_and_alone(tiny, unarranged, tmp_pat
 def test_the_report_holds_every_panel_that_is_in_the_folder(tmp_path):
     common = {"scale": "quick", "trials": 2, "command": "onegrad reproduce", "seed": 0}
     common |= {"versions": {}, "settings": "", "deviations": [], "redraw": "all"}
+    common |= {"title": "", "words": [["Data", "none"]]}
     for name in PANELS:
         panel = PANELS[name]
         about = {**common, "panel": name, "ours": panel.ours}
