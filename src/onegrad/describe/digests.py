@@ -29,11 +29,6 @@ def digest_of_array(array: NDArray[np.float64]) -> str:
     return "sha256:" + digest_of_bytes(repr(array.shape).encode(), contents)
 
 
-def checksum(value: Any) -> str:
-    """Return a short digest that tells a torn or altered record from a whole one."""
-    return checksum_of_text(canonical(value))
-
-
 def checksum_of_text(text: str) -> str:
     """Return the short digest of a text to the letter; what UTF-8 cannot say counts too."""
     return checksum_of_bytes(text.encode(errors="surrogatepass"))
