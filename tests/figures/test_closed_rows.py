@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 from tiny_studies import tables_of
 
@@ -12,7 +11,6 @@ from onegrad.describe.registry import Entry
 from onegrad.figures.panel_registry import PANELS, STUDIES, study_of
 from onegrad.figures.reproduction import panel_rows, plan_reproduction
 from onegrad.figures.tables.deviations import curve_deviations
-from onegrad.running.closed_rows import with_closed
 from onegrad.running.table import Results
 from onegrad.verbs.closed_setting import require_closed
 
@@ -110,15 +108,6 @@ def test_closed_rows_are_not_stored_and_change_no_stored_row(tiny, tmp_path):
     assert methods == {None, "types"}
     assert stored.contents.rows.items() <= rows.contents.rows.items()
     assert plan_reproduction(["1c"], out=tmp_path).missing == 0
-
-
-@doubts
-def test_workers_change_no_bit(tiny, tmp_path):
-    study = STUDIES["width"]
-    sweep = study.closed_sweep(study.sweep("quick"), "quick")
-    empty = Results.load(tmp_path)
-    one, two = (with_closed(empty, sweep, workers=count).to_frame() for count in (1, 2))
-    pd.testing.assert_frame_equal(one, two)
 
 
 @doubts
