@@ -113,9 +113,9 @@ def test_closed_rows_are_not_stored_and_change_no_stored_row(tiny, tmp_path):
 @doubts
 def test_points_that_closed_theory_refuses_are_left_out(tiny, monkeypatch, tmp_path):
     refused = replace(STUDIES["strength"], axes={"training.steps": [1, 2]})
-    monkeypatch.setitem(STUDIES.entries, "strength", Entry("strength", refused))
+    monkeypatch.setitem(STUDIES.entries, "strength", Entry(refused))
     panel = replace(PANELS["1c"], x=replace(PANELS["1c"].x, path="training.steps"))
-    monkeypatch.setitem(PANELS.entries, "1c", Entry("1c", panel))
+    monkeypatch.setitem(PANELS.entries, "1c", Entry(panel))
     table = tables_of(["1c"], tmp_path)["1c"].table
     assert set(table[table["closed"].notna()]["x"]) == {1}
     assert set(table[table["closed"].isna()]["x"]) == {2}

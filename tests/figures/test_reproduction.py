@@ -80,7 +80,7 @@ def test_published_values_stand_beside_quick_images_of_the_published_size(
     tiny, unarranged, tmp_path, monkeypatch
 ):
     small = replace(STUDIES["images rate"], published_sizes=("quick", "paper"))
-    entries = {**STUDIES.entries, "images rate": Entry("images rate", small)}
+    entries = {**STUDIES.entries, "images rate": Entry(small)}
     monkeypatch.setattr(STUDIES, "entries", entries)
     reproduce(plan_reproduction(["7b"], out=tmp_path))
     about = json.loads((tmp_path / "7b.json").read_text("utf-8"))
