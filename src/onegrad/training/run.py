@@ -143,9 +143,9 @@ def _inputs(draw: BatchDraw, batch: Batch | None) -> Iterator[Floats]:
             yield batch.inputs[start : start + STEP_ROWS]
 
 
-def finished_run(instance: Instance, shared: Shared | None = None) -> Run:
+def finished_run(instance: Instance) -> Run:
     """Return the run of an instance after all its steps."""
-    run = Run(instance, shared=shared)
+    run = Run(instance)
     while run.state.step < instance.problem.training.steps:
         run.advance()
     return run
