@@ -25,7 +25,9 @@ from onegrad.figures.tables.curve_table import metric_lines
 from onegrad.figures.tables.deviations import NEGLIGIBLE
 from onegrad.figures.tables.panel_table import placed_lines
 from onegrad.figures.tables.published_values import published_values
-from onegrad.running.closed_rows import with_closed
+from onegrad.machine.pool import run_jobs
+from onegrad.running.closed_rows import closed_tasks, with_closed
+from onegrad.running.jobs import closed_rows
 from onegrad.running.store import Contents
 from onegrad.running.sweeps import Setting
 from onegrad.running.table import Results
@@ -108,7 +110,7 @@ def closed_table(name: str) -> pd.DataFrame:
     """Return a panel's table at paper scale by closed theory alone."""
     panel, study = PANELS[name], study_of(PANELS[name])
     sweep = study.closed_sweep(study.sweep("paper"), "paper")
-    rows = with_closed(Results(Path(), Contents()), sweep, workers=1)
+    rows = with_closed(Results(Path(), Contents()), sweep, sweep.settings())
     table = placed_lines(panel, rows, metric_lines(panel, rows))
     return table.assign(model=table["model"].str.removesuffix("_closed"))
 
@@ -143,7 +145,8 @@ def fine_map() -> None:
     )
     workers = os.cpu_count() or 1
     start = time.perf_counter()
-    with_closed(Results(Path(), Contents()), sweep, workers=workers)
+    parts = [{"jobs": task.jobs} for task in closed_tasks(sweep, settings)]
+    run_jobs(closed_rows, parts, workers=workers)
     print(f"on {workers} cores, whatever else they do: {time.perf_counter() - start:.0f} s")
 
 

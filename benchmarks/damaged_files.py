@@ -10,12 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 from matplotlib.figure import Figure
 
-from onegrad import InvalidInput, Problem, Results, Sweep, run_sweep, take_steps
+from onegrad import Problem, Results, Sweep, run_sweep
 from onegrad.describe.guarded import seal
-from onegrad.diagnostics import saved
 from onegrad.drawing.saving import save
 from onegrad.figures.kept_panels import keep_panel
 from onegrad.figures.report.report_page import write_report
@@ -55,11 +53,7 @@ def _garbage(path: Path, chance: random.Random) -> None:
 
 def _of_another_format(path: Path, chance: random.Random) -> None:
     """Write the same contents soundly, under a format that nobody knows."""
-    if path.suffix == ".npz":
-        with np.load(path) as stored:
-            arrays = {**{name: stored[name] for name in stored.files}, "format": np.array(99)}
-        saved._save(path, arrays)
-    elif path.suffix == ".json":
+    if path.suffix == ".json":
         record = json.loads(path.read_text("utf-8"))
         del record["checksum"], record["format"]
         path.write_text(seal(record, 99, indent=1), "utf-8")
@@ -107,30 +101,22 @@ def judge(
     for aside in folder.glob("*.damaged*"):
         aside.unlink()
     again, said = _said_of(lambda: owner.use(folder))
-    refused = again is None  # another run's state: nothing is touched
     naming = [line for line in said if path.name in line and "\n" not in line]
     kept = [aside for aside in folder.glob(f"{path.name}*") if aside.read_bytes() == damaged]
     return {
         "said": len(naming) >= 1,
-        "unused": unused and again in (None, original),
-        "aside": len(kept) == 1 and (refused or kept[0] != path),
-        "anew": refused or (again == original and owner.use(folder) == original),
+        "unused": unused and again == original,
+        "aside": len(kept) == 1 and kept[0] != path,
+        "anew": again == original and owner.use(folder) == original,
     }
 
 
-def _said_of(use: Callable[[], str]) -> tuple[str | None, list[str]]:
-    """Return what comes out, None when it is refused, and every line that is said."""
+def _said_of(use: Callable[[], str]) -> tuple[str, list[str]]:
+    """Return the result and every line that is said."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        try:
-            result = use()
-        except InvalidInput as refusal:
-            return None, [str(refusal)]
+        result = use()
     return result, [str(warning.message) for warning in caught]
-
-
-def _quietly(use: Callable[[], str]) -> str | None:
-    return _said_of(use)[0]
 
 
 # Rows of a sweep.
@@ -168,34 +154,6 @@ def _make_rows(folder: Path) -> str:
     return whole
 
 
-# The state of a run.
-
-STEPS = Problem(
-    dimension=16,
-    network={"width": 12},
-    training={"samples": 100, "steps": 2, "momentum": 0.5},
-    readout={"samples": 40},
-    teacher={"links": ["z+z**2"]},
-)
-
-
-def _use_state(folder: Path) -> str:
-    return json.dumps(take_steps(STEPS, state=folder / "run.npz").to_dict(neurons=True))
-
-
-def _look_at_state(folder: Path, _original: str) -> bool:
-    def load() -> str:
-        state = saved.Saved.load(folder / "run.npz", STEPS, 0, 0)
-        return "nothing" if state is None else "a state"
-
-    return _quietly(load) != "a state"
-
-
-def _make_state(folder: Path) -> str:
-    take_steps(STEPS, seed=1, state=folder / f"{FOREIGN}.npz")
-    return _use_state(folder)
-
-
 # Files of panels.
 
 
@@ -208,7 +166,14 @@ def _draw(folder: Path, name: str) -> None:
         save(figure, file, form=form)
         pictures[form] = file.getvalue()
     about = {"panel": name, "caption": f"Panel {name}", "shows": "points", "scale": "quick"}
-    about |= {"command": "onegrad reproduce", "settings": "", "redraw": "all", "deviations": []}
+    about |= {
+        "title": f"Panel {name}",
+        "words": [],
+        "command": "onegrad reproduce",
+        "settings": "",
+        "redraw": "all",
+        "deviations": [],
+    }
     numbers = {"trials": 2, "seed": 0, "ours": False, "versions": {}}
     table = f"x,value\n1,{ord(name[-1])}\n".encode()
     keep_panel(folder, name, {"csv": table, **pictures}, {**about, **numbers})
@@ -247,7 +212,6 @@ def _look_at_pdf(folder: Path, _original: str) -> bool:
 
 OWNERS = {
     "rows": Owner("rows-*.jsonl", _make_rows, _use_rows, _look_at_rows),
-    "state": Owner("run.npz", _make_state, _use_state, _look_at_state),
     **{
         form: Owner(f"1a.{form}", _make_panels, _use_panels, _look_at_panels)
         for form in ("csv", "json", "png")

@@ -106,7 +106,6 @@ def verb_doors(folder: str) -> dict[str, Door]:
                 "problem": (tiny(), ""),
                 "seed": (0, "zero"),
                 "trial": (0, "zero"),
-                "state": (None, "none word"),
                 "progress": (None, "none true"),
             },
         ),

@@ -12,7 +12,7 @@ from onegrad.training.convex_readout import fit_convex
 from onegrad.training.instance import draw
 from onegrad.training.layers import Layers, initialise
 from onegrad.training.readout import fit_outputs, fit_readout
-from onegrad.training.run import Run, RunState
+from onegrad.training.run import Run
 from onegrad.training.step import descent_direction, gradient_step
 from onegrad.verbs.evaluation import measure_errors
 from onegrad.verbs.trial import fit_models
@@ -20,7 +20,7 @@ from public_doors import NUMBERS, Door, tiny
 
 # What README and docs/equations.md say works alone.
 STAGES = {
-    *("draw", "initialise", "Run", "Run of a state", "gradient_step", "gradient_step of layers"),
+    *("draw", "initialise", "Run", "gradient_step", "gradient_step of layers"),
     *("descent_direction", "fit_readout", "fit_outputs", "fit_convex", "models_of", "fit_models"),
     *("measure_errors", "expand", "feature_map network", "feature_map hermite"),
     *("feature_map conditional", "feature_map untrained"),
@@ -45,9 +45,6 @@ def stage_doors() -> dict[str, Door]:
     fits = fit_models(instance, trained, maps)
     inputs, labels = batch()
 
-    def from_state(step: Any, first: Any, momentum: Any) -> Any:
-        return Run(instance, state=RunState(step, first, momentum))
-
     def of_layers(first: Any, second: Any) -> Any:
         given = Layers(first, second)
         return gradient_step(given, inputs, labels, activation="relu", learning_rate=0.5)
@@ -65,13 +62,7 @@ def stage_doors() -> dict[str, Door]:
     return {
         "draw": Door(draw, {"problem": (tiny(), ""), "seed": (0, "zero"), "trial": (0, "zero")}),
         "initialise": Door(initialise, {"instance": (instance, "")}),
-        "Run": Door(
-            Run, {"instance": (instance, ""), "shared": (None, "none"), "state": (None, "none")}
-        ),
-        "Run of a state": Door(
-            from_state,
-            {"step": (1, "zero"), "first": (trained, ""), "momentum": (layers.first, "none")},
-        ),
+        "Run": Door(Run, {"instance": (instance, ""), "shared": (None, "none")}),
         "gradient_step": Door(gradient_step, {**step, **rate}),
         "gradient_step of layers": Door(
             of_layers, {"first": (layers.first, ""), "second": (layers.second, "")}

@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 from onegrad.describe.arrays import Array
-from onegrad.describe.digests import canonical, checksum, digest, digest_of_array, digest_of_bytes
+from onegrad.describe.digests import (
+    canonical,
+    checksum_of_text,
+    digest,
+    digest_of_array,
+    digest_of_bytes,
+)
 
 
 def test_the_order_of_keys_does_not_matter_and_values_do():
@@ -35,7 +41,5 @@ def test_an_arrays_digest_is_of_shape_and_values_alone():
 
 
 def test_a_checksum_is_short_and_sees_every_change():
-    row = {"value": 0.1, "name": "x"}
-    assert len(checksum(row)) == 16
-    assert checksum(row) == checksum(dict(reversed(row.items())))
-    assert checksum(row) != checksum(row | {"value": 0.1 + 1e-16})
+    assert len(checksum_of_text("0.1")) == 16
+    assert checksum_of_text("0.1") != checksum_of_text("0.1 ")

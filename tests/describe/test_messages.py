@@ -72,6 +72,7 @@ def test_a_broken_rule_is_one_line_with_its_remedy(kind):
     [
         ({"count": 0}, "count=0: must be a whole number of at least 1; raise it"),
         ({"cuont": 1}, "cuont=1: no such field; did you mean 'count'?"),
+        ({"size": 1}, "size=1: no such field; did you mean 'inner.size'?"),
         ({"zzz": 1}, "zzz=1: no such field; remove it"),
         ({"inner": {"size": 0}}, "inner.size=0: must be a whole number of at least 1; raise it"),
         ({"free": 1.5}, "free=1.5: input should be a valid integer"),

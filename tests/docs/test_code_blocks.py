@@ -55,7 +55,7 @@ SIZES = {
 }
 CLASHES = {
     "--dimension": {"--data"},
-    "--trials": {"--target-stderr", "--state"},
+    "--trials": {"--target-stderr"},
     "--width": {"--width-ratio"},
     "--step-samples": {"--step-samples-exponent"},
 }

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 from tiny_studies import tables_of
 
@@ -12,7 +11,6 @@ from onegrad.describe.registry import Entry
 from onegrad.figures.panel_registry import PANELS, STUDIES, study_of
 from onegrad.figures.reproduction import panel_rows, plan_reproduction
 from onegrad.figures.tables.deviations import curve_deviations
-from onegrad.running.closed_rows import with_closed
 from onegrad.running.table import Results
 from onegrad.verbs.closed_setting import require_closed
 
@@ -113,20 +111,11 @@ def test_closed_rows_are_not_stored_and_change_no_stored_row(tiny, tmp_path):
 
 
 @doubts
-def test_workers_change_no_bit(tiny, tmp_path):
-    study = STUDIES["width"]
-    sweep = study.closed_sweep(study.sweep("quick"), "quick")
-    empty = Results.load(tmp_path)
-    one, two = (with_closed(empty, sweep, workers=count).to_frame() for count in (1, 2))
-    pd.testing.assert_frame_equal(one, two)
-
-
-@doubts
 def test_points_that_closed_theory_refuses_are_left_out(tiny, monkeypatch, tmp_path):
     refused = replace(STUDIES["strength"], axes={"training.steps": [1, 2]})
-    monkeypatch.setitem(STUDIES.entries, "strength", Entry("strength", refused))
+    monkeypatch.setitem(STUDIES.entries, "strength", Entry(refused))
     panel = replace(PANELS["1c"], x=replace(PANELS["1c"].x, path="training.steps"))
-    monkeypatch.setitem(PANELS.entries, "1c", Entry("1c", panel))
+    monkeypatch.setitem(PANELS.entries, "1c", Entry(panel))
     table = tables_of(["1c"], tmp_path)["1c"].table
     assert set(table[table["closed"].notna()]["x"]) == {1}
     assert set(table[table["closed"].isna()]["x"]) == {2}

@@ -43,6 +43,7 @@ def test_pictures_are_the_same_beside_others_and_alone(tiny, unarranged, tmp_pat
 def test_the_report_holds_every_panel_that_is_in_the_folder(tmp_path):
     common = {"scale": "quick", "trials": 2, "command": "onegrad reproduce", "seed": 0}
     common |= {"versions": {}, "settings": "", "deviations": [], "redraw": "all"}
+    common |= {"title": "", "words": [["Data", "none"]]}
     for name in PANELS:
         panel = PANELS[name]
         about = {**common, "panel": name, "ours": panel.ours}
@@ -79,7 +80,7 @@ def test_published_values_stand_beside_quick_images_of_the_published_size(
     tiny, unarranged, tmp_path, monkeypatch
 ):
     small = replace(STUDIES["images rate"], published_sizes=("quick", "paper"))
-    entries = {**STUDIES.entries, "images rate": Entry("images rate", small)}
+    entries = {**STUDIES.entries, "images rate": Entry(small)}
     monkeypatch.setattr(STUDIES, "entries", entries)
     reproduce(plan_reproduction(["7b"], out=tmp_path))
     about = json.loads((tmp_path / "7b.json").read_text("utf-8"))

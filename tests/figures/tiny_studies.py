@@ -48,7 +48,7 @@ SIZES = {
 def tiny_studies():
     """Put small studies in place of all, small pictures, and few points for theory to average."""
     with pytest.MonkeyPatch.context() as patch:
-        entries = {name: Entry(name, tiny_study(STUDIES[name])) for name in STUDIES}
+        entries = {name: Entry(tiny_study(STUDIES[name])) for name in STUDIES}
         patch.setattr(STUDIES, "entries", entries)
         patch.setattr(saving, "DPI", 40)
         patch.setattr(points, "ROUND_POINTS", 40)

@@ -10,7 +10,7 @@ import pytest
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 KINDS = ("truncated", "flipped", "swapped", "emptied", "garbage", "wrong format")
-FILES = ("rows", "state", "csv", "json", "png", "pdf")
+FILES = ("rows", "csv", "json", "png", "pdf")
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="drivers are forked")
 

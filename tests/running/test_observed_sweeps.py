@@ -8,7 +8,7 @@ import pytest
 from conftest import onegrad_here, small_steps
 from onegrad import InvalidInput, Results, Sweep, predict, run_sweep, simulate, take_steps
 from onegrad.running.plan import plan_sweep
-from onegrad.running.store import checksum, decode
+from onegrad.running.store import decode, encode
 
 FRESH = {"samples": 60, "ridge": 1e-2}
 
@@ -132,11 +132,11 @@ def test_a_damaged_row_is_told_and_computed_again(tmp_path, spoil, advances):
     last = observed_lines(lines)[-1]
     lines[last] = spoil(lines[last])
     path.write_text("\n".join(lines) + "\n", "utf-8")
-    with pytest.warns(UserWarning, match="1 torn line skipped"):
+    with pytest.warns(UserWarning, match="1 unreadable line skipped"):
         assert [run["trial"] for _, run in Results.load(tmp_path).observed()] == [0]
     assert len(plan_sweep(sweep(observe="neurons"), tmp_path).missing) == 1
     advances.clear()
-    with pytest.warns(UserWarning, match=r"1 of 3 lines damaged; set aside as rows-.*\.damaged"):
+    with pytest.warns(UserWarning, match=r"1 of 3 lines unreadable; set aside as rows-.*\.damaged"):
         again = run_sweep(sweep(observe="neurons"), tmp_path)
     assert advances == [1, 2, 3]
     assert again.observed() == whole
@@ -147,8 +147,7 @@ def test_a_foreign_row_belongs_to_no_setting(tmp_path):
     path, lines = lines_of(tmp_path)
     record = decode(lines[observed_lines(lines)[0]])
     record |= {"problem": "of another", "key": "another"}
-    record["checksum"] = checksum(record)
-    path.write_text("\n".join([*lines, json.dumps(record)]) + "\n", "utf-8")
+    path.write_text("\n".join([*lines, encode(record)]) + "\n", "utf-8")
     results = Results.load(tmp_path)
     assert "another" in results.contents.rows
     assert results.observed() == whole

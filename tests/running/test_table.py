@@ -93,5 +93,5 @@ def test_damaged_lines_are_skipped_wherever_they_are(tmp_path, line):
     run_sweep(tiny(), tmp_path)
     path = next(tmp_path.glob("rows-*"))
     path.write_text(line + "\n" + path.read_text())
-    with pytest.warns(UserWarning, match="1 torn line skipped"):
+    with pytest.warns(UserWarning, match="1 unreadable line skipped"):
         assert len(Results.load(tmp_path).contents.rows) == 12

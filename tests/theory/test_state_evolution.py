@@ -10,7 +10,7 @@ from scipy.special import expit, ndtr
 
 from onegrad import Problem
 from onegrad.calculus.type_labels import TypeLabels
-from onegrad.theory.errors_by_types import errors_by_types
+from onegrad.theory.errors_by_types import solve_by_types
 from onegrad.theory.shared_covariance import SharedCovariance, TypeMoments
 from onegrad.training.instance import draw
 
@@ -90,11 +90,9 @@ def predicted(samples, ridge):
         projection_cross=direction,
         level=1.0,
     )
-    found = errors_by_types(
-        SharedCovariance(types), samples=[samples], ridges=[ridge], loss="logistic"
-    ).metrics()
+    found = solve_by_types(SharedCovariance(types), samples, ridge, loss="logistic").errors()
     names = ("test_loss", "train_loss", "misclassification", "squared_weight_norm")
-    return [found[name][0, 0] for name in names]
+    return [found[name] for name in names]
 
 
 @pytest.mark.parametrize(("alpha", "ridge"), [(1.5, 0.05), (0.5, 0.2), (3.0, 1e-3)])

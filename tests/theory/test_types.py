@@ -10,7 +10,7 @@ from onegrad.calculus.loss_expectations import gaussian_losses, gaussian_respons
 from onegrad.calculus.losses import get_loss
 from onegrad.calculus.type_labels import TypeLabels
 from onegrad.theory.by_types import training_weights
-from onegrad.theory.errors_by_types import errors_by_types
+from onegrad.theory.errors_by_types import solve_by_types
 from onegrad.theory.shared_covariance import SharedCovariance, TypeMoments
 
 UNEQUAL = Problem(
@@ -138,9 +138,9 @@ def test_the_reduction_is_the_dense_algebra(samples, ridge, exact_counts):
     types = random_types()
     dense = dense_errors(types, samples, ridge, exact_counts=exact_counts)
     reduced = SharedCovariance(random_types(), exact_counts=exact_counts)
-    found = errors_by_types(reduced, samples=[samples], ridges=[ridge], loss="square").metrics()
+    found = solve_by_types(reduced, samples, ridge, loss="square").errors()
     ours = [found[name] for name in ("test_mse", "train_mse", "squared_weight_norm")]
-    assert [x[0, 0] for x in ours] == pytest.approx(dense, rel=1e-6)
+    assert ours == pytest.approx(dense, rel=1e-6)
 
 
 def test_types_hold_where_components_differ_in_size_and_one_type_does_not():
@@ -253,11 +253,9 @@ def test_logistic_regression_on_two_gaussians_agrees_with_three_scalar_equations
         label_cross=np.zeros((2, width)),
         level=1.0,
     )
-    found = errors_by_types(
-        SharedCovariance(types), samples=[samples], ridges=[ridge], loss="logistic"
-    ).metrics()
-    assert found["test_loss"][0, 0] == pytest.approx(float(oracle.test_loss), rel=1e-4)
-    assert found["train_loss"][0, 0] == pytest.approx(float(oracle.train_loss), rel=1e-4)
+    found = solve_by_types(SharedCovariance(types), samples, ridge, loss="logistic").errors()
+    assert found["test_loss"] == pytest.approx(float(oracle.test_loss), rel=1e-4)
+    assert found["train_loss"] == pytest.approx(float(oracle.train_loss), rel=1e-4)
     rate = float(oracle.test_misclassification)
-    assert found["misclassification"][0, 0] == pytest.approx(rate, rel=1e-4)
-    assert found["squared_weight_norm"][0, 0] == pytest.approx(q, rel=1e-4)
+    assert found["misclassification"] == pytest.approx(rate, rel=1e-4)
+    assert found["squared_weight_norm"] == pytest.approx(q, rel=1e-4)

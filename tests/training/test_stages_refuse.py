@@ -8,7 +8,6 @@ from onegrad import InvalidInput, Problem, maximal_rate_limit, predict, predict_
 from onegrad.training.instance import draw
 from onegrad.training.layers import Layers
 from onegrad.training.readout import fit_readout
-from onegrad.training.run import Run, RunState
 from onegrad.training.step import STEP_ROWS, descent_direction, gradient_step, streamed_direction
 from onegrad.verbs.evaluation import measure_errors
 
@@ -99,17 +98,6 @@ def test_blocks_of_preactivations_must_cover_the_batch():
 def test_no_block_at_all_is_refused():
     with pytest.raises(InvalidInput, match=r"^blocks: must hold at least one sample"):
         streamed_direction(LAYERS, [], samples=1, activation=None)
-
-
-def test_a_run_goes_on_from_states_of_its_own_form_alone():
-    instance = draw(small())
-    first = Run(instance).advance().first
-    for wrong in (first[:-1], first.T, np.full_like(first, np.nan), first + 1j):
-        with pytest.raises(InvalidInput, match=r"^state\.first"):
-            Run(instance, state=RunState(1, wrong))
-    again = Run(instance, state=RunState(1, first))
-    first[:] = 0  # who changes an array that was given changes nothing
-    assert np.any(again.first)
 
 
 def test_errors_of_other_readouts_are_refused():

@@ -1,4 +1,4 @@
-"""What is observed of steps: records, state files, mixtures, rows, and what steps must show."""
+"""What is observed of steps: records, mixtures, rows, and what steps must show."""
 
 import json
 
@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from conftest import small, small_steps
-from onegrad import EmpiricalData, InvalidInput, Problem, simulate, take_steps
+from onegrad import EmpiricalData, Problem, simulate, take_steps
 from onegrad.calculus.spectra import matrix_spectrum
 from onegrad.diagnostics.alignment import align, first_line, watched_directions
-from onegrad.diagnostics.saved import Saved
 from onegrad.training.instance import draw
-from onegrad.training.run import Run, finished_run
+from onegrad.training.run import finished_run
 
 STAIRCASE = {"links": ["z+z**2", "z-z**2"]}
 STAYS = {"links": ["4*z+z**2", "z"]}
@@ -29,26 +28,6 @@ def giant(**changes):
         teacher=STAIRCASE,
     )
     return base.replace(**changes)
-
-
-@pytest.fixture
-def advances(monkeypatch):
-    """Return the numbers of steps that are taken; a step in `advances.deadly` kills the run."""
-
-    class Taken(list):
-        deadly = None
-
-    seen, advance = Taken(), Run.advance
-
-    def counted(self):
-        if self.state.step + 1 == seen.deadly:
-            raise KeyboardInterrupt
-        taken = advance(self)
-        seen.append(taken.number)
-        return taken
-
-    monkeypatch.setattr(Run, "advance", counted)
-    return seen
 
 
 def text(result):
@@ -188,79 +167,6 @@ def test_rows_are_watched_along_their_class_means(rows):
     centred = problem.replace(data__centring="class")
     assert watched_directions(draw(centred)).shape[0] == 10
     text(take_steps(centred))
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {},
-        {"training__momentum": 0.6},
-        {"training__rule": "polar"},
-        {"training__rule": "whitened", "training__momentum": 0.6, "training__subtract": "linear"},
-        {"training__rule": "polar", "training__momentum": 0.3, "precision": "mixed"},
-        {"readout": {"samples": 70, "ridge": 1e-2}, "training__batches": "reused"},
-    ],
-)
-def test_a_killed_run_continues_with_the_same_bits(tmp_path, advances, changes):
-    problem = small_steps(**changes)
-    whole = take_steps(problem)
-    state = tmp_path / "state.npz"
-    advances.deadly = 3
-    with pytest.raises(KeyboardInterrupt):
-        take_steps(problem, state=state)
-    assert len(Saved.load(state, problem, 0, 0).records) == 3
-    advances.clear()
-    advances.deadly = None
-    continued = take_steps(problem, state=state)
-    assert advances == [3]
-    assert text(continued) == text(whole)
-    # The steps' number is no part of a state: more are taken from it, fewer are read off.
-    longer = problem.replace(training__steps=4)
-    more = take_steps(longer, state=state)
-    assert advances == [3, 4]
-    assert text(more) == text(take_steps(longer))
-    assert text(take_steps(problem, state=state)) == text(whole)
-
-
-def test_a_state_of_another_run_is_refused(tmp_path):
-    problem = small_steps(training__momentum=0.5)
-    state = tmp_path / "state.npz"
-    take_steps(problem, state=state)
-    others = [
-        {"problem": problem, "seed": 1},
-        {"problem": problem, "trial": 1},
-        *(
-            {"problem": problem.replace(**changes)}
-            for changes in (
-                {"training__momentum": 0.0},
-                {"training__rule": "polar"},
-                {"training__samples": 301},
-                {"readout__penalty": 2.0},
-                {"scaling__per_width": 3.0},
-                {"teacher__links": ["z"]},
-            )
-        ),
-    ]
-    for other in others:
-        with pytest.raises(InvalidInput, match="another problem, seed or trial") as raised:
-            take_steps(**other, state=state)
-        assert "\n" not in str(raised.value)
-    np.savez(tmp_path / "data.npz", x=np.ones(3))
-    with pytest.raises(InvalidInput, match="holds other arrays"):
-        take_steps(problem, state=tmp_path / "data.npz")
-    (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(InvalidInput, match=r"name a file that ends in \.npz"):
-        take_steps(problem, state=tmp_path / "notes.txt")
-    with pytest.raises(InvalidInput, match="its folder cannot be written"):
-        take_steps(problem, state=tmp_path / "nowhere" / "state.npz")
-
-
-def test_the_untrained_network_s_record_is_kept_too(tmp_path, advances):
-    state = tmp_path / "state.npz"
-    advances.deadly = 1
-    with pytest.raises(KeyboardInterrupt):
-        take_steps(small_steps(), state=state)
-    assert len(Saved.load(state, small_steps(), 0, 0).records) == 1
 
 
 def test_a_step_of_size_zero_has_no_direction():

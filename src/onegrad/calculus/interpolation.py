@@ -10,6 +10,7 @@ from numpy.polynomial import chebyshev
 from onegrad.describe.arrays import Floats
 
 Interval = tuple[float, float]
+MOST_NODES = 128
 
 
 def chebyshev_points(count: int, interval: Interval) -> Floats:
@@ -34,7 +35,7 @@ def to_unit(values: Floats, interval: Interval) -> Floats:
 
 
 def interpolate(
-    function: Callable[[Floats], Floats], points: Floats, *, tolerance: float, most: int = 128
+    function: Callable[[Floats], Floats], points: Floats, *, tolerance: float
 ) -> Floats | None:
     """Return function(points), shape (rows, points), from few evaluations; None if not smooth.
 
@@ -45,7 +46,7 @@ def interpolate(
     margin = 1e-9 * max(abs(low), abs(high)) + 1e-300
     interval = (low - margin, high + margin)
     count = 16
-    while count <= most:
+    while count <= MOST_NODES:
         nodes = chebyshev_points(count, interval)
         series = function(nodes) @ chebyshev_transform(count).T
         if np.abs(series[:, -2:]).max() <= tolerance * np.abs(series).max():

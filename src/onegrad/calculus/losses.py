@@ -206,9 +206,9 @@ def get_loss(text: str, *, field: str = FIELD) -> NamedLoss:
     return NamedLoss(*LOSSES.made(text, field=field))
 
 
-def loss_name(text: str, *, field: str = "loss") -> str:
+def loss_name(text: str) -> str:
     """Return the one text of a loss, as `huber:1` for `huber`; for validators of fields."""
-    return get_loss(text, field=field).name
+    return get_loss(text, field="loss").name
 
 
 def loss_mark(text: str) -> str | None:

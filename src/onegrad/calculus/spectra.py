@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, floor
+from math import ceil
 
 import numpy as np
 from scipy.linalg import eigh
@@ -128,22 +128,3 @@ def predicted_spikes(exponent: float, activation: Function | str) -> tuple[int, 
         return None
     coefficients = hermite_coefficients(activation, np.zeros(1), np.ones(1), order=band)[:, 0]
     return tuple(degree for degree in range(1, band + 1) if abs(coefficients[degree]) > 1e-9)
-
-
-def second_step_outliers(
-    first: float, second: float, activation: Function | str
-) -> tuple[int, ...] | None:
-    """Return the degrees j whose outlier a second step of norm n^a₂ adds to the weights.
-
-    After a first step of norm n^a₁, σ' of the pre-activations holds the degree j of the first
-    direction at the scale n^{−j(½−a₁)}, so that the second gradient, on an independent batch, has a
-    part of rank one for every j with E[σ'H_j] = E[σH_{j+1}] ≠ 0. It stands out where
-    a₂ > j(½ − a₁): up to j = ⌊a₂/(½ − a₁)⌋, the count of Moniri and Hassani [10]. None where an
-    exponent is outside (0, ½).
-    """
-    if not (0 < first < 0.5 and 0 < second < 0.5):
-        return None
-    most = min(floor(second / (0.5 - first) + 1e-9), LARGEST_BAND)
-    zero, unit = np.zeros(1), np.ones(1)
-    coefficients = hermite_coefficients(activation, zero, unit, order=most + 1)[:, 0]
-    return tuple(j for j in range(most + 1) if abs(coefficients[j + 1]) > 1e-9)

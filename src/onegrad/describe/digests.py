@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,11 +29,6 @@ def digest_of_array(array: NDArray[np.float64]) -> str:
     return "sha256:" + digest_of_bytes(repr(array.shape).encode(), contents)
 
 
-def checksum(value: Any) -> str:
-    """Return a short digest that tells a torn or altered record from a whole one."""
-    return checksum_of_text(canonical(value))
-
-
 def checksum_of_text(text: str) -> str:
     """Return the short digest of a text to the letter; what UTF-8 cannot say counts too."""
     return checksum_of_bytes(text.encode(errors="surrogatepass"))
@@ -42,16 +36,7 @@ def checksum_of_text(text: str) -> str:
 
 def checksum_of_bytes(data: bytes) -> str:
     """Return the short digest of bytes."""
-    return checksum_of_stream(io.BytesIO(data), len(data))
-
-
-def checksum_of_stream(file: BinaryIO, length: int) -> str:
-    """Return the short digest of the next `length` bytes of an open file, read in pieces."""
-    hasher = hashlib.blake2b(digest_size=8)
-    while length > 0 and (piece := file.read(min(length, 2**20))):
-        hasher.update(piece)
-        length -= len(piece)
-    return hasher.hexdigest()
+    return hashlib.blake2b(data, digest_size=8).hexdigest()
 
 
 def canonical(value: Any) -> str:

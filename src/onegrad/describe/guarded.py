@@ -42,13 +42,8 @@ def unseal(text: str, form: int) -> dict[str, Any]:
     if found != form:
         raise Damaged(f"its format is {found}, not {form}")
     del plain[_CHECKSUM]
-    record: dict[str, Any] = restored(plain)
+    record: dict[str, Any] = _restored(plain)
     return record
-
-
-def is_sealed(text: str) -> bool:
-    """Return whether a text begins as `seal` makes it; older ones have no format."""
-    return text.lstrip("{ \n").startswith(f'"{_FORMAT}"')
 
 
 def _tail(head: str) -> str:
@@ -66,12 +61,12 @@ def explicit(value: Any) -> Any:
     return value
 
 
-def restored(value: Any) -> Any:
+def _restored(value: Any) -> Any:
     """Return plain values with NaN and infinities again."""
     if isinstance(value, dict):
         if set(value) == {_NUMBER} and value[_NUMBER] in _SPECIAL:
             return _SPECIAL[value[_NUMBER]]
-        return {key: restored(inner) for key, inner in value.items()}
+        return {key: _restored(inner) for key, inner in value.items()}
     if isinstance(value, list):
-        return [restored(inner) for inner in value]
+        return [_restored(inner) for inner in value]
     return value

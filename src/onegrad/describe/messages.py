@@ -10,7 +10,7 @@ from pydantic_core import ErrorDetails
 
 from onegrad.describe.checks import LARGEST_COUNT, shown
 from onegrad.describe.exceptions import InvalidInput
-from onegrad.describe.schema import bounds, known_fields
+from onegrad.describe.schema import bounds, nested_fields
 
 # What pydantic calls an error, and what we say of it: the rule and the remedy.
 RULES = {
@@ -56,8 +56,8 @@ def _of_ours(problem: ErrorDetails, path: str) -> str:
 def _rule(problem: ErrorDetails, model: type[BaseModel]) -> str:
     kind, context = problem["type"], problem.get("ctx", {})
     if kind == "extra_forbidden":
-        near = difflib.get_close_matches(str(problem["loc"][-1]), known_fields(model), n=1)
-        return f"no such field; {f'did you mean {near[0]!r}?' if near else 'remove it'}"
+        near = _nearest_fields(str(problem["loc"][-1]), model)
+        return f"no such field; {f'did you mean {near}?' if near else 'remove it'}"
     if kind in BOUNDS:
         remedy = "raise it" if kind.startswith("greater") else "lower it"
         return f"{_range(model, str(problem['loc'][0]), context)}; {remedy}"
@@ -65,6 +65,23 @@ def _rule(problem: ErrorDetails, model: type[BaseModel]) -> str:
         return RULES[kind].format(**context)
     message = problem["msg"]
     return f"{message[0].lower()}{message[1:]}; change it"
+
+
+def _nearest_fields(name: str, model: type[BaseModel]) -> str:
+    """Return the paths of the fields with the closest name, "" if no name is close.
+
+    A field of `model` itself comes before those of nested tables.
+    """
+    paths: dict[str, list[str]] = {}
+    for path, _ in nested_fields(model):
+        places = paths.setdefault(path.rpartition(".")[2], [])
+        if path not in places:
+            places.append(path)
+    near = difflib.get_close_matches(name, paths, n=1)
+    if not near:
+        return ""
+    outermost = near if near[0] in model.model_fields else paths[near[0]]
+    return " or ".join(repr(path) for path in outermost)
 
 
 def _range(model: type[BaseModel], field: str, context: dict[str, Any]) -> str:

@@ -31,7 +31,6 @@ class Entry(Generic[T]):
     `mark` is None for what comes with onegrad.
     """
 
-    name: str
     registered: T
     mark: str | None = None
 
@@ -49,7 +48,7 @@ class Registry(Generic[T]):
 
     def __init__(self, title: str, built_in: dict[str, T], *, home: str | None = None) -> None:
         self.title, self.home = title, home
-        self.entries = {name: Entry(name, registered) for name, registered in built_in.items()}
+        self.entries = {name: Entry(registered) for name, registered in built_in.items()}
         _REGISTRIES[title] = self
 
     def __contains__(self, name: object) -> bool:
@@ -77,7 +76,7 @@ class Registry(Generic[T]):
     def add(self, name: str, registered: T, *, mark: str) -> T:
         """Return what was given after registering it under a name that nothing of onegrad has."""
         self.require_free(name)
-        self.entries[name] = Entry(name, registered, mark)
+        self.entries[name] = Entry(registered, mark)
         return registered
 
     def require_free(self, name: object) -> None:
@@ -92,7 +91,7 @@ class Registry(Generic[T]):
 
     def put(self, name: str, registered: T) -> T:
         """Return what was given after registering it as onegrad's own."""
-        self.entries[name] = Entry(name, registered)
+        self.entries[name] = Entry(registered)
         return registered
 
     def added(self) -> dict[str, Entry[T]]:

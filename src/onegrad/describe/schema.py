@@ -45,11 +45,6 @@ def nested_models(annotation: Any, metadata: list[Any]) -> Iterator[tuple[str, t
             yield from nested_models(argument, [])
 
 
-def known_fields(model: type[BaseModel]) -> list[str]:
-    """Return every field name of `model` and of the models nested in it."""
-    return list(dict.fromkeys(path.rpartition(".")[2] for path, _ in nested_fields(model)))
-
-
 def count_fields(model: type[BaseModel]) -> set[str]:
     """Return the names of whole-number fields of `model` and of the models nested in it."""
     return {path.rpartition(".")[2] for path, field in nested_fields(model) if is_whole(field)}

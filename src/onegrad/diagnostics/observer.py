@@ -20,9 +20,9 @@ from onegrad.training.run import Run, StepTaken
 class Observer:
     """Records of one run: `watch` before a readout is fitted, `record` after it."""
 
-    def __init__(self, instance: Instance, records: tuple[StepRecord, ...] = ()) -> None:
+    def __init__(self, instance: Instance) -> None:
         self.instance = instance
-        self.records = list(records)
+        self.records: list[StepRecord] = []
         self._directions = watched_directions(instance)
         self._line = first_line(instance, self._directions)
         self._change: MatrixSpectrum | None = None
@@ -75,7 +75,7 @@ class Observer:
             None if climb is None else climb.index,
             0 if climb is None else climb.degree,
             () if climb is None else tuple(basis.shape[1] for basis in climb.subspaces),
-            tuple(self.records[: problem.training.steps + 1]),
+            tuple(self.records),
         )
 
 

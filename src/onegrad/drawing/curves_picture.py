@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-COLUMNS = ("x", "value", "stderr", "theory_error", "model", "hue", "theory")
 MOST_SERIES = 12  # of one colour each; more cannot be told apart
 BANDED = ("test_mse", "misclassification")  # what theory_error speaks of
 LOG_VALUES = 100.0  # largest over smallest value, from which the axis is logarithmic

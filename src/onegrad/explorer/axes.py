@@ -25,14 +25,13 @@ class CurveAxis:
     path: str
     values: tuple[float, ...]
     current: Any
-    whole: bool
 
 
 def axis_of(state: ExplorerState, points: int) -> CurveAxis:
     """Return the axis of a state with about so many values; raise InvalidInput without a range."""
     control = axis_control(state)
     values = _spaced(control, points)
-    return CurveAxis(control.path, values, value_at(state.problem, control.path), control.whole)
+    return CurveAxis(control.path, values, value_at(state.problem, control.path))
 
 
 def axis_control(state: ExplorerState) -> Control:

@@ -178,7 +178,7 @@ def _stands_alone(model: type[BaseModel]) -> bool:
 def _control(look: _Look, model: type[BaseModel], path: str, info: FieldInfo) -> Control | None:
     """Return the control of one field; None where a page cannot hold its value."""
     extra = _extra(info)
-    kind = _control_kind(info, extra)
+    kind = _control_kind(info)
     if path.endswith("kind") or kind is None or extra.get("hidden"):
         return None
     if kind == "choice" and len(choices(info)) < 2:
@@ -212,7 +212,7 @@ def _control(look: _Look, model: type[BaseModel], path: str, info: FieldInfo) ->
     )
 
 
-def _control_kind(info: FieldInfo, extra: dict[str, Any]) -> str | None:
+def _control_kind(info: FieldInfo) -> str | None:
     types = plain_types(info)
     if bool in types:
         return "switch"

@@ -34,7 +34,6 @@ class CurvePoints:
 
     curves: Curves
     flags: list[tuple[str, ...]]
-    method: str
 
 
 def models_with_theory(problem: Problem, names: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
@@ -90,7 +89,7 @@ def points_along(
         }
         for model in models
     }
-    return CurvePoints(curves, [point.flags[0] for point in single], method)
+    return CurvePoints(curves, [point.flags[0] for point in single])
 
 
 def _solved_together(
@@ -104,7 +103,7 @@ def _solved_together(
     except (InvalidInput, Failure):
         return None
     return [
-        CurvePoints(_named(metrics, models, names), [_said(notes)], CLOSED)
+        CurvePoints(_named(metrics, models, names), [_said(notes)])
         for (_, models), (metrics, notes) in zip(asked, predicted, strict=True)
     ]
 
@@ -114,10 +113,10 @@ def _single(problem: Problem, names: Sequence[str], method: str, draft: bool) ->
     try:
         if method == CLOSED:
             curves, notes = _closed(problem, names, None, draft)
-            return CurvePoints(curves, [_said(notes)], method)
+            return CurvePoints(curves, [_said(notes)])
         return by_types(problem, names, None)
     except (InvalidInput, Failure) as error:
-        return CurvePoints({}, [(str(error),)], method)
+        return CurvePoints({}, [(str(error),)])
 
 
 def batched_points(
@@ -131,7 +130,7 @@ def batched_points(
     if method == CLOSED:
         curves, notes = _closed(problem, names, samples, draft)
         count = len(problem.ridges) if samples is None else len(samples)
-        return CurvePoints(curves, [_said(notes)] * count, method)
+        return CurvePoints(curves, [_said(notes)] * count)
     return by_types(problem, names, samples)
 
 
@@ -173,7 +172,7 @@ def by_types(
         given: _of_model(errors, place) for place, given in enumerate(names[: len(errors.models)])
     }
     count = len(next(iter(next(iter(curves.values())).values())))
-    return CurvePoints(curves, [_said(notes)] * count, TYPES)
+    return CurvePoints(curves, [_said(notes)] * count)
 
 
 def _of_model(errors: Errors, place: int) -> dict[str, list[float | None]]:

@@ -31,7 +31,6 @@ from onegrad.figures.tables.panel_table import ACTIVATION
 from onegrad.running.sweeps import RIDGE, Sweep
 from onegrad.verbs.compared_metric import COMPARED, require_metric
 
-OWN_KINDS = ("curves", "points", "two_ways", "map")
 Kind = Literal["curves", "points", "two_ways", "map"]
 
 

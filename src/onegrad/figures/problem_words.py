@@ -187,7 +187,7 @@ def _rate_words(problem: Problem, axes: dict[str, Any]) -> str:
         size = varied(axes, "scaling.change_exponent", text, what="n^a, a")
         return f"scaled so that the change has spectral norm {size}"
     if scaling.strength is not None:
-        return f"learning rate η = n^(βα){_exponent_words(problem, axes, 'rate')}"
+        return f"learning rate η = n^(βα){_rate_value(problem, axes)}"
     if scaling.per_width is not None:
         return f"learning rate η = {scaling.per_width:g}·k"
     if scaling.per_root is not None:
@@ -195,15 +195,14 @@ def _rate_words(problem: Problem, axes: dict[str, Any]) -> str:
     return f"learning rate η = {scaling.learning_rate or 0:g}"
 
 
-def _exponent_words(problem: Problem, axes: dict[str, Any], which: str) -> str:
-    """Return the value of n^(βα) or n^(β(1−α)), or nothing where an axis changes it."""
+def _rate_value(problem: Problem, axes: dict[str, Any]) -> str:
+    """Return the value of n^(βα), or nothing if an axis changes it."""
     if {"scaling.strength", "scaling.weighting", "dimension"} & set(axes):
         return ""
     rate = problem.scaling.learning_rate_at(
         dimension=problem.dimension, width=problem.width, samples=problem.samples_per_step
     )
-    value = rate if which == "rate" else problem.scaling.spread_at(problem.dimension)
-    return "" if value is None else f" = {value:.3g}"
+    return "" if rate is None else f" = {rate:.3g}"
 
 
 def _model_words(sweep: Sweep) -> str:

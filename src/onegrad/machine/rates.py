@@ -13,6 +13,8 @@ from scipy.linalg import cholesky
 from scipy.linalg.lapack import dsytrd, dsytrd_lwork
 from threadpoolctl import threadpool_limits
 
+REPEATS = 6  # of a timing; the shortest counts
+
 Resource = Literal["product", "single", "factor", "reduction", "normal", "element"]
 
 
@@ -55,10 +57,10 @@ def measure_rates(size: int = 384) -> Rates:
         )
 
 
-def _best(run: Callable[[], object], repeats: int = 6) -> float:
+def _best(run: Callable[[], object]) -> float:
     """Return the shortest of a few timings."""
     timings = []
-    for _ in range(repeats):
+    for _ in range(REPEATS):
         start = time.perf_counter()
         run()
         timings.append(time.perf_counter() - start)

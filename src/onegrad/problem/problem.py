@@ -22,7 +22,6 @@ from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.fields import Count, control
 from onegrad.describe.value import Document
 from onegrad.problem.architecture import Network
-from onegrad.problem.moved_fields import refuse_moved
 from onegrad.problem.protocol import (
     DEFAULT_RIDGE,
     LARGEST_BATCH,
@@ -97,7 +96,6 @@ class Problem(Document):
         """Write out what follows from teacher and data where nothing is said."""
         if not isinstance(fields, dict):
             return fields
-        refuse_moved(fields)
         fields = with_samples(fields)
         kind = TEACHERS.kind(fields.get("teacher", {}))
         known = kind in TEACHERS.registry

@@ -18,7 +18,7 @@ LARGEST_BATCH = 10**9
 DEFAULT_RIDGE, DEFAULT_SAMPLES = 1e-4, 1000
 
 RuleName = Annotated[Text, AfterValidator(rule_name)]
-LossName = Annotated[Text, AfterValidator(lambda text: loss_name(text, field="loss"))]
+LossName = Annotated[Text, AfterValidator(loss_name)]
 Momentum = Annotated[float, Strict(), Field(ge=0, lt=1, allow_inf_nan=False), NUMPY]
 
 

@@ -46,15 +46,6 @@ def closed_seconds(problem: Problem) -> float:
     return POINT_SECONDS if settings == 1 else AVERAGED_SECONDS * settings
 
 
-def with_closed(results: Results, sweep: Sweep, *, workers: int) -> Results:
-    """Return the results with rows by method "closed" at every setting of the sweep beside them.
-
-    A point costs milliseconds, and stored it would be two kilobytes that every later run reads.
-    Points that this theory refuses have no row; its doubts are in the metric `theory_error`.
-    """
-    return _beside(results, sweep, sweep.settings(), workers)
-
-
 def with_closed_of_all(results: Results) -> Results:
     """Return the results with rows by method "closed" wherever that knows setting and model.
 
@@ -71,7 +62,7 @@ def with_closed_of_all(results: Results) -> Results:
             warnings.warn(f"theory: closed theory is left out: {error}", stacklevel=2)
             continue
         if settings:
-            results = _beside(results, asked, settings, 1)
+            results = with_closed(results, asked, settings)
     return results
 
 
@@ -88,12 +79,14 @@ def _known(setting: Setting) -> list[Setting]:
     return [replace(setting, models=tuple(models))] if models else []
 
 
-def _beside(results: Results, sweep: Sweep, settings: Sequence[Setting], workers: int) -> Results:
-    """Return the results with rows of these settings beside them."""
+def with_closed(results: Results, sweep: Sweep, settings: Sequence[Setting]) -> Results:
+    """Return the results with rows by method "closed" at these settings beside them.
+
+    A point costs milliseconds, and stored it would be two kilobytes that every later run reads.
+    Points that this theory refuses have no row; its doubts are in the metric `theory_error`.
+    """
     parts = [{"jobs": task.jobs} for task in closed_tasks(sweep, settings)]
-    closed = {
-        row["key"]: row for rows in run_jobs(closed_rows, parts, workers=workers) for row in rows
-    }
+    closed = {row["key"]: row for rows in run_jobs(closed_rows, parts, workers=1) for row in rows}
     drawn = results.contents
     records = setting_records(sweep, settings)
     return Results(

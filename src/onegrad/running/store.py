@@ -7,7 +7,6 @@ checksum; what is damaged is said, set aside and computed anew.
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 import time
@@ -16,18 +15,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from onegrad.describe.digests import canonical, checksum, digest
+from onegrad.describe.digests import canonical, digest
 from onegrad.describe.exceptions import Failure, InvalidInput
 from onegrad.describe.files import set_aside
-from onegrad.describe.guarded import Damaged, explicit, is_sealed, restored, seal, unseal
+from onegrad.describe.guarded import Damaged, explicit, seal, unseal
 from onegrad.describe.screen import FieldsOnScreen
 
-FORMAT = 2  # of a line; those of the first format have no number, and a checksum of their values
+FORMAT = 2  # of a line
 SYNC_SECONDS = 5.0  # how often the file is forced to the disk; a kill loses nothing meanwhile
 _REQUIRED = {
     "row": {"key", "status", "verb", "problem", "model", "seed", "trial", "numerics", "blas"},
-    "setting": {"sweep", "coordinates", "problem", "fields", "models", "seed", "method"}
-    | {"ridges", "steps"},
+    "setting": {"sweep", "coordinates", "problem", "training_problem", "fields", "models", "seed"}
+    | {"method", "ridges", "steps", "numerics", "functions"},
 }
 _BY_STATUS = {"ok": {"metrics"}, "failed": {"error", "traceback"}}
 
@@ -44,17 +43,9 @@ def encode(record: dict[str, Any]) -> str:
 def decode(line: str) -> dict[str, Any] | None:
     """Return the record of a line, or None when it is torn, altered or of another format."""
     try:
-        return unseal(line, FORMAT) if is_sealed(line) else _of_first_format(line)
-    except (ValueError, RecursionError):  # damaged, not JSON, or JSON that we never write
+        return unseal(line, FORMAT)
+    except (Damaged, RecursionError):
         return None
-
-
-def _of_first_format(line: str) -> dict[str, Any]:
-    plain = json.loads(line)
-    if not isinstance(plain, dict) or plain.pop("checksum", None) != checksum(plain):
-        raise Damaged("the checksum does not fit")
-    record: dict[str, Any] = restored(plain)
-    return record
 
 
 def _is_whole(record: dict[str, Any] | None) -> bool:
@@ -156,9 +147,9 @@ def mend(directory: Path, names: Iterable[str]) -> list[str]:
             continue
         kept = b"".join(line + b"\n" for line in whole)
         aside = set_aside(path, keep=kept if whole else None)
-        what = f"{len(lines) - len(whole)} of {len(lines)} lines damaged" if lines else "empty"
+        what = f"{len(lines) - len(whole)} of {len(lines)} lines unreadable" if lines else "empty"
         said.append(
-            f"{path.name}: {what}; set aside as {aside.name}, and what it lacks is computed anew"
+            f"{path.name}: {what}; set aside as {aside.name}, and what it lacks is computed again"
         )
     return said
 

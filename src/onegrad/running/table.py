@@ -59,8 +59,8 @@ class Results(OnScreen):
         if contents.torn:
             count = len(contents.torn)
             warnings.warn(
-                f"{count} torn line{'s' if count > 1 else ''} skipped ({contents.torn[-1]}); the "
-                "sweep computes what they held again",
+                f"{count} unreadable line{'s' if count > 1 else ''} skipped "
+                f"({contents.torn[-1]}); run the sweep again to compute what is missing",
                 stacklevel=2,
             )
         if contents.conflicts:
@@ -278,7 +278,7 @@ def _trained(setting: dict[str, Any]) -> dict[str, Any]:
 
 def _training_problem(setting: dict[str, Any]) -> str:
     """Return the digest of the problem as its networks were trained on."""
-    return str(setting.get("training_problem", setting["problem"]))
+    return str(setting["training_problem"])
 
 
 def _lines(
@@ -303,5 +303,5 @@ def _coordinate(setting: dict[str, Any], axis: str) -> Any:
 
 def setting_identity(setting: dict[str, Any]) -> str:
     """Return what tells a setting from all others, also where no coordinate does."""
-    marks = [setting["problem"], setting["numerics"], setting.get("functions", {})]
+    marks = [setting["problem"], setting["numerics"], setting["functions"]]
     return digest(marks)[:_SHORT]

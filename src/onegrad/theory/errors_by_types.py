@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,18 +37,6 @@ def solve_by_types(algebra: TypeAlgebra, samples: int, ridge: float, *, loss: st
             "simulate it"
         )
     return ConvexByTypes(algebra, samples, ridge, loss=get_loss(loss))
-
-
-def errors_by_types(
-    algebra: TypeAlgebra, *, samples: Sequence[int], ridges: Sequence[float], loss: str
-) -> TypeErrors:
-    """Return the errors for every m (rows) and λ (columns): one reduction serves all."""
-    return tabulated(
-        [
-            [solve_by_types(algebra, m, ridge, loss=loss).errors() for ridge in ridges]
-            for m in samples
-        ]
-    )
 
 
 def tabulated(points: list[list[dict[str, float]]]) -> TypeErrors:

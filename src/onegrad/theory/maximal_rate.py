@@ -34,6 +34,7 @@ from onegrad.describe.screen import OnScreen, ScreenTable
 
 REACH, STEP = 8.0, 0.05  # of the spike coordinate κ, in deviations
 MOST_NODES = 20_000
+LAW_NODES = 2000  # of the eigenvalue law of FFᵀ
 LARGEST_RATE = 1e6
 SMALLEST_SLOPE = 1e-8
 TOLERANCE = 1e-11
@@ -320,15 +321,15 @@ def _error(f: _GivenSpike, state: _State) -> tuple[Floats, Floats]:
     return error + f.slope**2 * state.q1 + f.noise * state.q2, variance
 
 
-def marchenko_pastur(ratio: float, *, nodes: int = 2000) -> tuple[Floats, Floats]:
+def marchenko_pastur(ratio: float) -> tuple[Floats, Floats]:
     """Return points and weights of the eigenvalue law of FFᵀ, F of k = ratio·n unit rows.
 
     x = 1 + y + 2√y cos φ turns the density into (2/π) sin²φ/x dφ; for y > 1 a share
     1 − 1/y is zero.
     """
-    phi = np.pi * (np.arange(nodes) + 0.5) / nodes
+    phi = np.pi * (np.arange(LAW_NODES) + 0.5) / LAW_NODES
     points = 1 + ratio + 2 * np.sqrt(ratio) * np.cos(phi)
-    weights = 2 * np.sin(phi) ** 2 / points / nodes
+    weights = 2 * np.sin(phi) ** 2 / points / LAW_NODES
     if ratio > 1:
         points, weights = np.append(points, 0.0), np.append(weights, 1 - 1 / ratio)
     return points, weights / weights.sum()

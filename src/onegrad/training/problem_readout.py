@@ -23,11 +23,6 @@ class ClassReadout:
     train_misclassification: Floats | None = None
 
     @property
-    def ridge(self) -> Floats:
-        """The penalties."""
-        return self.outputs[0].ridge
-
-    @property
     def weights(self) -> Floats:
         """ŵ side by side, k × (outputs · penalties), the penalties of one output together."""
         return np.concatenate([output.weights for output in self.outputs], axis=1)

@@ -11,7 +11,7 @@ from onegrad.calculus import functions
 from onegrad.calculus.rules import get_rule, with_momentum
 from onegrad.calculus.spectra import matrix_spectrum
 from onegrad.calculus.update_directions import Inputs
-from onegrad.describe.arrays import Floats, real_array
+from onegrad.describe.arrays import Floats
 from onegrad.describe.checks import of_kind, whole_number
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.training.batches import Batch, BatchDraw
@@ -36,7 +36,7 @@ class StepTaken:
 
 @dataclass(frozen=True)
 class RunState:
-    """What a run needs to go on: how many steps were taken, the first layer, the momentum."""
+    """The state after a step: how many were taken, the first layer, the momentum."""
 
     step: int
     first: Floats
@@ -50,16 +50,13 @@ class Run:
     the same ones.
     """
 
-    def __init__(
-        self, instance: Instance, *, shared: Shared | None = None, state: RunState | None = None
-    ) -> None:
+    def __init__(self, instance: Instance, *, shared: Shared | None = None) -> None:
         require_instance(instance)
         if shared is not None:
             of_kind("shared", shared, Shared, remedy="make one, or leave it out")
         self.instance, self._shared = instance, shared
         self.layers = initialise(instance) if shared is None else shared.initialise(instance)
-        start = RunState(0, self.layers.first) if state is None else state
-        self.state = start if state is None else _checked_state(state, self.layers.first)
+        self.state = RunState(0, self.layers.first)
         self._parts: dict[int, LowDegree] = {}
 
     @property
@@ -146,30 +143,9 @@ def _inputs(draw: BatchDraw, batch: Batch | None) -> Iterator[Floats]:
             yield batch.inputs[start : start + STEP_ROWS]
 
 
-def _checked_state(state: object, initial: Floats) -> RunState:
-    """Return a copy of a state to go on from; raise InvalidInput where it is not of this run."""
-    given = of_kind("state", state, RunState, remedy="take the state of a Run")
-    step = whole_number("state.step", given.step, least=0)
-    first = _copied("state.first", given.first, initial)
-    if given.momentum is None:
-        return RunState(step, first)
-    return RunState(step, first, _copied("state.momentum", given.momentum, initial))
-
-
-def _copied(name: str, array: object, initial: Floats) -> Floats:
-    """Return a copy of an array that has the form of the initial first layer."""
-    checked = real_array(name, array, axes=("neurons", "inputs"))
-    if checked.shape != initial.shape:
-        raise InvalidInput(
-            f"{name}: has shape {checked.shape}, must be {initial.shape} as the problem says; "
-            "take the state of a Run of it"
-        )
-    return np.array(checked, dtype=initial.dtype)
-
-
-def finished_run(instance: Instance, shared: Shared | None = None) -> Run:
+def finished_run(instance: Instance) -> Run:
     """Return the run of an instance after all its steps."""
-    run = Run(instance, shared=shared)
+    run = Run(instance)
     while run.state.step < instance.problem.training.steps:
         run.advance()
     return run

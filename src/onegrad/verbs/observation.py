@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from onegrad.describe.arrays import Metrics
-from onegrad.describe.checks import callback, path_of, whole_number
+from onegrad.describe.checks import callback, whole_number
 from onegrad.diagnostics.observer import Observer
 from onegrad.diagnostics.records import StepsResult
-from onegrad.diagnostics.saved import Saved
 from onegrad.machine.bars import shown_progress, told_within
 from onegrad.machine.pool import Progress
 from onegrad.machine.pulse import listening
@@ -30,43 +28,33 @@ def take_steps(
     *,
     seed: int = 0,
     trial: int = 0,
-    state: str | Path | None = None,
     progress: Progress | bool | None = None,
 ) -> StepsResult:
     """Return what the steps of one trial did to the network, one record after every step.
 
     The first record is of the untrained network. The run depends on (problem, seed, trial) alone.
-    `state` names a file that is renewed after every record: a killed run continues from it, with
-    the same bits, and so does one of more steps. `progress(done, total)` is called after every
-    record; True shows a bar.
+    `progress(done, total)` is called after every record; True shows a bar.
     """
     require_problem(problem)
     whole_number("seed", seed, least=0)
     whole_number("trial", trial, least=0)
     callback("progress", progress, arguments=("done", "total"))
-    file = None if state is None else path_of("state", state)
     check_memory(problem, [NETWORK], workers=1)
     with threadpool_limits(limits=1), shown_progress(progress, "steps") as told:
-        return _run(problem, seed, trial, file, told)
+        return _run(problem, seed, trial, told)
 
 
-def _run(
-    problem: Problem, seed: int, trial: int, file: Path | None, progress: Progress | None
-) -> StepsResult:
+def _run(problem: Problem, seed: int, trial: int, progress: Progress | None) -> StepsResult:
     instance = draw(problem, seed=seed, trial=trial)
-    saved = None if file is None else Saved.load(file, problem, seed, trial)
     with np.errstate(all="ignore"):
-        observer = Observer(instance, () if saved is None else saved.records)
-    run = Run(instance, state=None if saved is None else saved.state)
-    trial_run = TrialRun(run, [NETWORK], observer=observer)
+        observer = Observer(instance)
+    trial_run = TrialRun(Run(instance), [NETWORK], observer=observer)
     total = problem.training.steps + 1
-    for step in range(len(observer.records), total):
+    for step in range(total):
         if progress is not None:
             progress(step, total)
         with listening(told_within(progress, step, total)):
             trial_run.metrics(step)
-        if file is not None:
-            Saved(run.state, tuple(observer.records)).write(file, problem, seed, trial)
     if progress is not None:
         progress(total, total)
     return observer.result(seed=seed, trial=trial)

@@ -12,7 +12,7 @@ from onegrad.figures.report.verdicts import comparison, panel_verdict
 
 def panel_title(panel: DrawnPanel) -> str:
     """Return what the panel is about in a line, escaped."""
-    return escape(str(panel.about.get("title") or panel.about["caption"].split(";")[0]))
+    return escape(panel.about["title"] or panel.about["caption"].split(";")[0])
 
 
 def panel_section(panel: DrawnPanel) -> str:
@@ -48,8 +48,6 @@ def _caption(about: dict[str, Any]) -> str:
 
 def _words(about: dict[str, Any]) -> str:
     """Return the setting in plain words, part by part."""
-    if not about.get("words"):
-        return ""
     terms = "\n".join(
         f"<dt>{escape(str(heading))}</dt><dd>{escape(str(text))}</dd>"
         for heading, text in about["words"]

@@ -131,7 +131,7 @@ class Equations:
         x, iterations, residual = accelerated(
             image, start, tolerance=TOLERANCE, most=MOST_ITERATIONS
         )
-        require_small(residual, TOLERANCE, MOST_ITERATIONS)
+        require_small(residual, TOLERANCE)
         delta, tau, matrices = self.image(x, m, penalty)
         kept = self.grid.sample_weights / (1 + delta)
         return Equivalent(self.grid, m, penalty, kept, delta, tau, matrices, iterations)
@@ -147,7 +147,7 @@ class Equations:
         x, iterations, residual = accelerated(
             image, np.log(tau), tolerance=TOLERANCE_OF_TAU, most=MOST_ITERATIONS
         )
-        require_small(residual, TOLERANCE_OF_TAU, MOST_ITERATIONS)
+        require_small(residual, TOLERANCE_OF_TAU)
         delta, tau, matrices = self.following(kept, np.exp(x), samples, ridges)
         return Equivalent(self.grid, samples, ridges, kept, delta, tau, matrices, iterations)
 
@@ -238,11 +238,11 @@ class _Going:
         return np.concatenate([np.log1p(delta[places]), np.log(tau[places])], axis=1)
 
 
-def require_small(residual: float, tolerance: float, iterations: int) -> None:
+def require_small(residual: float, tolerance: float) -> None:
     """Raise NotConverged where an iteration ended before its residual was small."""
     if not residual < tolerance:
         raise NotConverged(
-            f"method='closed': did not converge in {iterations} iterations (residual "
+            f"method='closed': did not converge in {MOST_ITERATIONS} iterations (residual "
             f"{residual:.1g}); raise the ridge, or use method='types'"
         )
 

@@ -44,7 +44,6 @@ class NeuronTypes:
     groups: Floats  # ν_j
     profile: Floats  # ϱ_j, groups × types
     step_noise: float = 0.0  # noise of the step over the initial length, squared
-    step_strength: float = 0.0  # deviation by the step's pull over that of the bulk
     cosine: float = 0.0
     coarse: bool = False
 
@@ -88,7 +87,7 @@ def trained(setting: ClosedSetting) -> NeuronTypes:
         types = initial_types(setting, room)
         features = initial_features(setting, types)
         law = step_law(setting, types, features)
-    noise, strength = _step_noise(setting, types, law), _step_strength(setting, law)
+    noise = _step_noise(setting, types, law)
     kept = _kept_directions(setting, law, noise)
     rows = _rows(setting, types, others)
     frame = _extended(setting.frame, law, kept)
@@ -98,7 +97,7 @@ def trained(setting: ClosedSetting) -> NeuronTypes:
         variance = 0.0 if setting.law.signs else setting.law.noise**2
         count = DRAFT_GROUPS if setting.draft else GROUPS
         groups = bulk_groups(features.residuals, variance, ratio, count=count)
-    lengths, profile = _bulk(setting, frame, types, law, rows, groups)
+    lengths, profile = _bulk(setting, frame, law, rows, groups)
     return NeuronTypes(
         frame,
         rows.weights,
@@ -107,7 +106,6 @@ def trained(setting: ClosedSetting) -> NeuronTypes:
         groups.shares,
         profile,
         noise,
-        strength,
         law.cosine,
         types.coarse or features.samples.coarse,
     )
@@ -220,7 +218,6 @@ def _loads(setting: ClosedSetting, law: StepLaw, rows: _Rows, kept: int) -> Floa
 def _bulk(
     setting: ClosedSetting,
     frame: Frame,
-    types: InitialTypes,
     law: StepLaw,
     rows: _Rows,
     groups: BulkGroups,
