@@ -1,12 +1,12 @@
-"""Theory against simulation on random problems of all kinds: by types and by a single type.
+"""Theory by types against simulation on random problems of all kinds.
 
     python benchmarks/random_problems.py [COUNT] [TRIALS] [SEED] [square|all] [FILE]
 
 Levels .25 to 4, weights, ranks, means, five activations, regression and classes, penalties 1e-6 to
 1, m/n and k/m from .3 to 3; "all" draws losses and teachers of signs too. Printed: the deviation of
-every method's test error (the MSE, or the loss where it is not the square) from the trials, paired
-on the same first layers; then shares within 3 %, 5 % and `theory_error`. FILE gets a line of CSV
-per problem, from which `benchmarks/calibrate.py` fits the constants of `theory_error`.
+the predicted test error (the MSE, or the loss if it is not the square) from the trials, paired on
+the same first layers; then shares within 3 %, 5 % and `theory_error`. FILE gets a line of CSV per
+problem, from which `benchmarks/calibrate.py` fits the constants of `theory_error`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from onegrad.training.instance import draw
 from onegrad.training.run import Run
 from onegrad.verbs.predicted_draw import PredictedRun
 
-METHODS = ("types", "single")
+NAMES = ("types", "types_rate")  # of the deviations of a test error and of a rate
 
 
 def random_problem(rng: np.random.Generator, kinds: str) -> Problem:
@@ -88,27 +88,25 @@ def deviation(predicted: Floats, simulated: Floats) -> tuple[float, float]:
     return gap, float(spread) / np.sqrt(len(simulated)) / scale
 
 
-def compared(problem: Problem, trials: int, seconds: dict[str, float]) -> dict[str, float]:
-    """Return deviations of both methods, the estimated error, and what it is made of."""
+def compared(problem: Problem, trials: int) -> tuple[dict[str, float], float]:
+    """Return deviations, the estimated error and its indicators, and the seconds of theory."""
     simulated = simulate(problem, "network", trials=trials, workers=2).metrics
     name = "test_mse" if problem.readout.loss == "square" else "test_loss"
     row: dict[str, float] = {}
-    for method in METHODS if name == "test_mse" else METHODS[:1]:
-        start = process_time()
-        try:
-            errors = predict(problem, "network", method=method, draws=trials).metrics  # type: ignore[arg-type]
-        except (Failure, InvalidInput) as error:
-            print(f"  {method}: {error}")
-            continue
-        seconds[method] += process_time() - start
-        for metric, short in ((name, method), ("misclassification", f"{method}_rate")):
-            if metric in errors and metric in simulated:
-                pair = deviation(errors[metric][:, 0, 0], simulated[metric][:, 0, 0])
-                row[short], row[f"{short}_stderr"] = pair
-                row[f"{short}_value"] = float(simulated[metric].mean())
-        if "theory_error" in errors:
-            row["theory_error"] = float(errors["theory_error"].mean())
-    return {**row, **_indicators(problem)}
+    start = process_time()
+    try:
+        errors = predict(problem, "network", draws=trials).metrics
+    except (Failure, InvalidInput) as error:
+        print(f"  {error}")
+        return _indicators(problem), 0.0
+    seconds = process_time() - start
+    for metric, short in zip((name, "misclassification"), NAMES, strict=True):
+        if metric in errors and metric in simulated:
+            pair = deviation(errors[metric][:, 0, 0], simulated[metric][:, 0, 0])
+            row[short], row[f"{short}_stderr"] = pair
+            row[f"{short}_value"] = float(simulated[metric].mean())
+    row["theory_error"] = float(errors["theory_error"].mean())
+    return {**row, **_indicators(problem)}, seconds
 
 
 def _indicators(problem: Problem) -> dict[str, float]:
@@ -129,21 +127,21 @@ def main() -> None:
     kinds, path = given.get(3, "square"), given.get(4)
     warnings.simplefilter("ignore")
     rng = np.random.default_rng(seed)
-    rows, seconds = [], dict.fromkeys(METHODS, 0.0)
+    rows, total = [], 0.0
     for index in range(count):
         problem = random_problem(rng, kinds)
-        row = compared(problem, trials, seconds)
+        row, seconds = compared(problem, trials)
         rows.append(row)
+        total += seconds
         print(_line(index, problem, row), flush=True)
         if path is not None:
             _append(Path(path), problem, row)
-    for method in METHODS:
-        _print_shares(method, rows)
-        print(f"  {seconds[method] / count / trials:.3f} s per draw")
+    _print_shares(rows)
+    print(f"  {total / count / trials:.3f} s per draw")
 
 
-def _print_shares(method: str, rows: list[dict[str, float]]) -> None:
-    for name in (method, f"{method}_rate"):
+def _print_shares(rows: list[dict[str, float]]) -> None:
+    for name in NAMES:
         chosen = [row for row in rows if name in row]
         if not chosen:
             continue
@@ -174,9 +172,8 @@ def _append(path: Path, problem: Problem, row: dict[str, float]) -> None:
         "strength": problem.scaling.strength,
         "weighting": problem.scaling.weighting,
     }
-    names = [*METHODS, *(f"{method}_rate" for method in METHODS)]
     columns = [*facts]
-    columns += [f"{name}{end}" for name in names for end in ("", "_stderr", "_value")]
+    columns += [f"{name}{end}" for name in NAMES for end in ("", "_stderr", "_value")]
     columns += ["theory_error", *Indicators.__dataclass_fields__]
     fresh = not path.exists()
     with path.open("a", newline="") as file:
@@ -190,7 +187,7 @@ def _line(index: int, problem: Problem, row: dict[str, float]) -> str:
     scaling = problem.scaling
     gaps = "  ".join(
         f"{name} {100 * row[name]:+.1f} ± {100 * row[f'{name}_stderr']:.1f} %"
-        for name in (*METHODS, "types_rate")
+        for name in NAMES
         if name in row
     )
     return (

@@ -1,6 +1,6 @@
 """Panel 1a by theory beside panel 1a by simulation: time and agreement.
 
-    python benchmarks/theory.py [--trials 2] [--method types|single]
+    python benchmarks/theory.py [--trials 2]
 
 39 points, network and Hermite model, n = m = 1000: one draw by theory; a few simulated trials,
 whose time per trial is multiplied by 20. One BLAS thread on both sides.
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import os
-from functools import partial
 from time import perf_counter
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
@@ -45,10 +44,8 @@ def main() -> None:
     """Run both and print times and deviations."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--trials", type=int, default=2)
-    parser.add_argument("--method", default="types")
-    given = parser.parse_args()
-    trials = given.trials
-    predicted, seconds = panel(partial(predict_draw, method=given.method), 0)
+    trials = parser.parse_args().trials
+    predicted, seconds = panel(predict_draw, 0)
     runs = [panel(run_trial, trial) for trial in range(trials)]
     per_trial = np.mean([time for _, time in runs])
     print(

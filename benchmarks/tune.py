@@ -1,6 +1,6 @@
 """Tuning by theory beside tuning by a simulated grid, on three problems.
 
-    python benchmarks/tune.py [--dimension 300] [--method types|single]
+    python benchmarks/tune.py [--dimension 300]
 
 Both choose penalty and step size. The grid simulates 9 rates × 15 penalties with 20 trials; then
 both choices are simulated on fresh draws, and the excess of the theory's choice is printed with its
@@ -56,15 +56,13 @@ def main() -> None:
     """Tune both ways, compare on fresh draws."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--dimension", type=int, default=300)
-    parser.add_argument("--method", default="types")
-    given = parser.parse_args()
-    n = given.dimension
+    n = parser.parse_args().dimension
     # Rates at the far end of the search make neurons almost parallel; they lose anyway.
     warnings.filterwarnings("ignore", message="exact moments")
     for name, fields in PROBLEMS.items():
         problem = Problem(dimension=n, readout={"samples": 3 * n // 2}, **fields)
         start = perf_counter()
-        tuned = tune(problem, ["ridge", "learning_rate"], draws=2, method=given.method)
+        tuned = tune(problem, ["ridge", "learning_rate"], draws=2)
         by_theory = perf_counter() - start
         start = perf_counter()
         grid = simulated_grid(problem)

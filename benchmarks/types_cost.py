@@ -1,4 +1,4 @@
-"""What theory by types costs beside the single-type formula, processor time of one core.
+"""What theory by types costs, processor time of one core.
 
     python benchmarks/types_cost.py [DIMENSION]
 
@@ -17,7 +17,6 @@ from onegrad import Problem
 from onegrad.models.network import NETWORK
 from onegrad.training.instance import draw
 from onegrad.training.run import Run
-from onegrad.verbs.methods import Method
 from onegrad.verbs.predicted_draw import PredictedRun, predict_draw
 
 ROUNDS = 3
@@ -45,11 +44,6 @@ def seconds(work: Any, rounds: int = ROUNDS) -> float:
     return min(times)
 
 
-def of_draw(problem: Problem, method: Method) -> float:
-    """Return the time of one predicted draw."""
-    return seconds(lambda: predict_draw(problem, [NETWORK], method=method))
-
-
 def of_points(problem: Problem) -> dict[str, float]:
     """Return the time of one more penalty by each loss."""
     run = PredictedRun(Run(draw(problem)), [NETWORK])
@@ -71,12 +65,12 @@ def main() -> None:
         for teacher in ("labels", "index", "sign"):
             for activation in ("relu", "tanh"):
                 problem = problem_of(n, width, activation, teacher)
-                single, types = (of_draw(problem, m) for m in ("single", "types"))
+                drawn = seconds(lambda problem=problem: predict_draw(problem, [NETWORK]))  # type: ignore[misc]
                 more = of_points(problem)
                 said = ", ".join(f"{name} {value:.3f}" for name, value in more.items())
                 print(
-                    f"k = {width}, {teacher}, {activation}: single {single:.2f} s, types "
-                    f"{types:.2f} s, ratio {types / single:.2f}; each further point {said} s",
+                    f"k = {width}, {teacher}, {activation}: {drawn:.2f} s; each further point "
+                    f"{said} s",
                     flush=True,
                 )
 

@@ -95,7 +95,7 @@ def verb_doors(folder: str) -> dict[str, Door]:
             drawn(
                 over=("ridge", ""),
                 metric=("test_mse", ""),
-                method=("single", ""),
+                method=("types", ""),
                 budget=(None, "none"),
                 check_trials=(0, "zero"),
             ),
@@ -155,7 +155,7 @@ def verb_doors(folder: str) -> dict[str, Door]:
 def result_doors(folder: str) -> dict[str, Door]:
     """Return the doors of results: their making, and their methods."""
     errors = og.simulate(tiny(), ["network", "hermite"], trials=2)
-    tuned = og.tune(tiny(), "ridge", draws=1, method="single")
+    tuned = og.tune(tiny(), "ridge", draws=1)
     equal = og.equivalence(tiny(), [1], draws=1)
     steps = og.take_steps(tiny())
     sweep = og.Sweep(problem=tiny(), trials=1, models="network")

@@ -3,14 +3,16 @@
 import numpy as np
 
 from onegrad import Problem
+from onegrad.models.network import NETWORK
 from onegrad.models.resolve import resolve_models
-from onegrad.theory.ridge import ridge_errors
+from onegrad.moments.dense import population_moments
 from onegrad.training.instance import Instance, draw
 from onegrad.training.run import finished_run
 from onegrad.training.streams import Streams
 from onegrad.verbs.evaluation import sampled_errors
-from onegrad.verbs.predicted_draw import reduced_moments
+from onegrad.verbs.predicted_draw import predict_draw
 from onegrad.verbs.trial import fit_models
+from ridge_oracle import single_type_errors
 
 
 def train_first_layer(problem, seed=0, trial=0):
@@ -38,16 +40,24 @@ def paired(problem, names, *, seed, redraws):
         fits = fit_models(other, first, maps)
         tests = sampled_errors(other, first, maps, fits)
         simulated.append([[tests[m.key]["test_mse"][0], fits[m.key].train_mse[0]] for m in models])
-    errors = [
-        ridge_errors(
-            reduced_moments([m], instance, layers, first)[m.key],
-            samples=np.array([problem.samples]),
-            ridge=np.array(problem.ridges),
-        )
-        for m in models
-    ]
-    predicted = np.array([[f.test_mse[0, 0], f.train_mse[0, 0]] for f in errors])
-    return np.array(simulated), predicted
+    errors = predict_draw(problem, models, seed=seed)
+    predicted = [[errors[m.name][name][0] for name in ("test_mse", "train_mse")] for m in models]
+    return np.array(simulated), np.array(predicted)
+
+
+def single_type(problem, model=NETWORK, *, trial=0):
+    """Return a model's errors by the equivalent that treats all samples alike."""
+    instance, layers, first = train_first_layer(problem, trial=trial)
+    matrix = layers.first if model.first_layer == "initial" else first
+    feature_map = model.feature_map(instance, layers, first)
+    moments = population_moments(instance.mixture, instance.teacher, matrix, feature_map)
+    return single_type_errors(
+        moments.covariance,
+        moments.label,
+        moments.label_power,
+        samples=problem.samples,
+        ridge=problem.ridges[0],
+    )
 
 
 def limit_problem(activation, target, *, n, width, ratio):

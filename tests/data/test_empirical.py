@@ -119,7 +119,6 @@ def test_texts_can_be_labels_and_groups_form_classes(rng):
     assert labelled(x, np.repeat([0.0, 1.0, 2.0], 20)).names == ("0", "1", "2")
 
 
-@pytest.mark.filterwarnings("ignore:method='single'")
 def test_theory_reads_the_fitted_mixture_and_training_does_not_depend_on_it():
     problems = {
         count: Problem(

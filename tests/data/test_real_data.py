@@ -36,7 +36,6 @@ def test_the_number_of_components_is_chosen_by_held_out_likelihood(rng):
     assert scores[1] > scores[0] + 0.5  # the control: one Gaussian per class is much worse
 
 
-@pytest.mark.filterwarnings("ignore:method='single'")
 def test_a_fitted_mixture_can_be_simulated_on_and_predicted_from():
     sample = load_sample()
     chosen = np.flatnonzero(np.isin(sample.labels, (0, 1)))[::20]  # 60 images per class

@@ -58,7 +58,7 @@ def shown(tmp_path_factory):
         simulated.runs[0].records[1],
         og.predict_curve(TINY, samples=list(range(10, 90)), ridge=[0.1, 1.0, 2.0], draws=1),
         og.equivalence(TINY, list(range(1, 9)), dimensions=list(range(12, 24)), draws=2),
-        og.tune(TINY, draws=1, method="single"),
+        og.tune(TINY, draws=1),
         og.maximal_rate_limit(
             *("tanh", "sin"),
             **dict.fromkeys(("step_ratio", "rate", "width_ratio", "ridge"), 2.0),

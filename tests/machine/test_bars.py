@@ -36,7 +36,7 @@ VERBS = {
     "points": lambda _, **how: og.predict_curve(
         TINY, over={"scaling.strength": [0.2, 0.3]}, models="network", draws=1, **how
     ),
-    "predictions": lambda _, **how: og.tune(TINY, "ridge", draws=2, method="single", **how),
+    "predictions": lambda _, **how: og.tune(TINY, "width", budget=2, draws=1, **how),
     "steps": lambda _, **how: og.take_steps(TINY, **how),
     "draws of degrees": lambda _, **how: og.equivalence(TINY, [1], draws=2, **how),
     "trials of a sweep": run_sweep,

@@ -56,11 +56,10 @@ def test_functions_are_called_after_whole_trials_alone():
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("method", ["single", "types"])
-def test_a_bar_moves_within_draws_and_steps(method):
+def test_a_bar_moves_within_draws_and_steps():
     tiny = small(dimension=12, readout__samples=15, network__width=6)
     names = ["network", "hermite:1", "hermite:2"]
-    _, seen = seen_by_a_bar(lambda **how: og.predict(tiny, names, draws=1, method=method, **how))
+    _, seen = seen_by_a_bar(lambda **how: og.predict(tiny, names, draws=1, **how))
     done = [share for share, _ in seen]
     assert all(before <= after for before, after in pairwise(done))
     assert sum(0 < share < 1 for share in done) >= 3

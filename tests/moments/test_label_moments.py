@@ -189,8 +189,6 @@ def test_theory_is_what_networks_do(combine):
 
 def test_what_does_not_know_several_directions_says_so():
     problem = Problem(dimension=40, readout={"samples": 50}, network={"width": 30}, teacher=TWO)
-    with pytest.raises(InvalidInput, match="method='full_types': knows teachers of one direction"):
-        predict(problem, "network", method="full_types", draws=1)
     product = problem.replace(teacher__combine="product")
     with pytest.raises(InvalidInput, match="models='conditional': its exact test errors know"):
         simulate(product, "conditional", trials=1)

@@ -13,8 +13,7 @@ from onegrad.models.laws import preactivation_laws
 from onegrad.models.model import Model
 from onegrad.models.network import NETWORK
 from onegrad.moments.polynomial_misfit import largest_reach, polynomial_misfit
-from onegrad.verbs.predicted_draw import predict_draw
-from theory_cases import train_first_layer
+from theory_cases import single_type, train_first_layer
 
 
 class OwnScaleMap:
@@ -126,10 +125,10 @@ def test_the_scale_alone_makes_a_higher_degree_worse(activation, direction):
     assert errors[1] > 2 * errors[0]
     at_bulk = [HermiteModel(f"hermite:{d}", d) for d in (low, high)]
     own = [OwnScaleModel(f"own:{d}", d) for d in (low, high)]
-    predicted = predict_draw(problem, [NETWORK, *at_bulk, *own], method="single")
+    network_error = single_type(problem)["test_mse"]
     gap = {
-        name: abs(p["test_mse"] - predicted["network"]["test_mse"])[0]
-        for name, p in predicted.items()
+        model.name: abs(single_type(problem, model)["test_mse"] - network_error)
+        for model in (*at_bulk, *own)
     }
     assert gap[f"hermite:{high}"] > 1.2 * gap[f"hermite:{low}"]
     assert gap[f"own:{high}"] < 0.5 * gap[f"own:{low}"]

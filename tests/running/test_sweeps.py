@@ -115,6 +115,8 @@ def test_unquoted_paths_in_toml_are_axes_too(tmp_path):
         ),
         ({"verbs": []}, "simulate, predict or both"),
         ({"verbs": ["train"]}, "'simulate' or 'predict'"),
+        ({"method": "single"}, "must be 'types', 'closed' or 'auto'; choose one"),
+        ({"method": "full_types"}, "must be 'types', 'closed' or 'auto'; choose one"),
         ({"models": ["netwrk"]}, "did you mean 'network'"),
         ({"axis": {}}, "did you mean 'axes'"),
         ({"seed": -1}, "at least 0"),

@@ -66,14 +66,14 @@ def test_a_ridge_that_moves_with_another_axis_is_one_column(tmp_path):
 def test_gaps_are_those_of_simulate_and_theory_is_paired_by_method(tmp_path):
     base = {"axes": {}, "models": "network,linear", "verbs": "simulate,predict", "draws": 2}
     run_sweep(tiny(**base), tmp_path)
-    found = run_sweep(tiny(**base, method="full_types"), tmp_path)
+    found = run_sweep(tiny(**base, method="auto"), tmp_path)
     gap = simulate(small(), ["network", "linear"], trials=3).gap()
     mine = found.gaps()
     line = mine[(mine["verb"] == "simulate") & (mine["model"] == "linear")].iloc[0]
     assert line["gap"] == pytest.approx(gap.mean[1, 0])
     assert line["stderr"] == pytest.approx(gap.stderr[1, 0])
     theory = found.theory_gaps()
-    assert set(theory["method"]) == {"types", "full_types"}
+    assert set(theory["method"]) == {"types", "auto"}
     assert set(theory["count"]) == {2}
     with pytest.raises(InvalidInput, match="metric='nonsense'"):
         found.gaps("nonsense")

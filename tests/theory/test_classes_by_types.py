@@ -82,10 +82,16 @@ def test_three_classes_are_those_of_simulation(changes):
     assert apart.mean() > 0.05 * simulated["misclassification"][:, 0].mean() + error
 
 
-@pytest.mark.parametrize("method", ["types", "full_types"])
-def test_two_classes_are_one_output_and_its_negative(method):
-    one = predict(two(), MODELS, method=method, draws=2).metrics
-    both = predict(two(readout__outputs="classes"), MODELS, method=method, draws=2).metrics
+def give_each_type_a_covariance(monkeypatch):
+    monkeypatch.setattr("onegrad.theory.model_types.LARGEST_UNEVENNESS", -1.0)
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_two_classes_are_one_output_and_its_negative(own, monkeypatch):
+    if own:
+        give_each_type_a_covariance(monkeypatch)
+    one = predict(two(), MODELS, draws=2).metrics
+    both = predict(two(readout__outputs="classes"), MODELS, draws=2).metrics
     for name, values in one.items():
         assert both[name] == pytest.approx(values, rel=1e-6), name
 
@@ -127,11 +133,11 @@ def test_rows_of_three_classes_are_predicted():
     )
 
 
-def test_a_covariance_for_each_type_tells_three_classes_too():
-    shared, own = (
-        predict(three(), "network", method=method, draws=1).metrics["misclassification"]
-        for method in ("types", "full_types")
-    )
+def test_a_covariance_for_each_type_tells_three_classes_too(monkeypatch):
+    shared = predict(three(), "network", draws=1).metrics["misclassification"]
+    give_each_type_a_covariance(monkeypatch)
+    own = predict(three(), "network", draws=1).metrics["misclassification"]
+    assert not np.array_equal(own, shared)
     assert own == pytest.approx(shared, rel=0.02)
 
 
@@ -174,14 +180,13 @@ def test_settings_are_chosen_by_the_rate_of_classes():
 
 
 @pytest.mark.parametrize(
-    ("changes", "method", "why"),
+    ("changes", "why"),
     [
-        ({"readout__loss": "logistic"}, "types", "outputs per class of the square loss, not 'log"),
-        ({}, "single", "method='single' knows one output; use method='types'"),
-        ({"teacher__flips": 0.1}, "types", "classes without flips, not teacher.flips=0.1"),
+        ({"readout__loss": "logistic"}, "outputs per class of the square loss, not 'log"),
+        ({"teacher__flips": 0.1}, "classes without flips, not teacher.flips=0.1"),
     ],
 )
-def test_what_theory_does_not_know_of_classes_is_refused_in_one_line(changes, method, why):
+def test_what_theory_does_not_know_of_classes_is_refused_in_one_line(changes, why):
     with pytest.raises(InvalidInput, match=why) as caught:
-        predict(two(readout__outputs="classes", **changes), "network", method=method)
+        predict(two(readout__outputs="classes", **changes), "network")
     assert "\n" not in str(caught.value)

@@ -8,8 +8,9 @@ from onegrad.calculus.losses import get_loss
 from onegrad.calculus.type_labels import TypeLabels
 from onegrad.models.resolve import models_of
 from onegrad.theory.convex_by_types import ConvexByTypes
+from onegrad.theory.errors_by_types import solve_by_types
 from onegrad.theory.grid_types import Types
-from onegrad.theory.model_types import LARGEST_UNEVENNESS, ModelTypes
+from onegrad.theory.model_types import LARGEST_UNEVENNESS
 from onegrad.theory.own_covariances import OwnCovariances
 from onegrad.theory.ridge_by_types import RidgeByTypes
 from onegrad.theory.type_moments import grid_labels, unevenness
@@ -143,10 +144,12 @@ def test_strong_spikes_under_the_logistic_loss_agree_with_simulation():
 def test_both_algebras_agree_where_types_share_their_covariance():
     problem = at_strong_spikes().replace(scaling__strength=0.5, scaling__weighting=0.5)
     types = types_of(problem, "network")
-    full = ModelTypes(**{**vars_of(types), "full": True})
     for loss in ("square", "logistic"):
-        ours = [part.solve(120, 1e-2, loss=loss).errors() for part in (types, full)]
-        for name in ("test_mse", "misclassification", "squared_weight_norm"):
+        shared = types.solve(120, 1e-2, loss=loss)
+        assert not isinstance(shared.algebra, OwnCovariances)
+        own = solve_by_types(types._own, 120, 1e-2, loss=loss)
+        ours = [solution.errors() for solution in (shared, own)]
+        for name in ("test_mse", "train_mse", "misclassification", "squared_weight_norm"):
             assert ours[0][name] == pytest.approx(ours[1][name], rel=2e-3), (loss, name)
     assert grid_labels(types._grid, types.teacher, binary=True).fixed
 
@@ -179,7 +182,3 @@ def test_two_strong_spikes_have_a_grid_and_many_do_not():
     for rank, on_grid in ((2, True), (4, False)):
         types = types_of(problem.replace(data__components__0__rank=rank), "network")
         assert types.on_grid == on_grid
-
-
-def vars_of(types):
-    return {name: getattr(types, name) for name in ModelTypes.__dataclass_fields__}

@@ -22,10 +22,9 @@ from onegrad.calculus.normal_rules import half_range_rule
 from onegrad.models.resolve import resolve_models
 from onegrad.moments.dense import population_moments
 from onegrad.moments.exact_errors import exact_test_mse
-from onegrad.theory.reduced_moments import ReducedMoments, Tridiagonal
-from onegrad.theory.ridge import effective_ridge, ridge_errors
-from onegrad.verbs.predicted_draw import reduced_moments
-from theory_cases import paired, train_first_layer
+from onegrad.theory import type_moments
+from onegrad.verbs.predicted_draw import predict_draw
+from theory_cases import paired, single_type, train_first_layer
 
 
 @pytest.mark.parametrize("source", ["plain", "rich"])
@@ -47,48 +46,6 @@ def test_population_moments_give_the_exact_error_of_any_readout(
         )[0][0]
         assert quadratic == pytest.approx(exact, rel=1e-6)
         assert np.linalg.eigvalsh(moments.covariance).min() > 0
-
-
-def test_tridiagonal_forms_and_traces_are_those_of_the_matrix(rng):
-    root = rng.standard_normal((30, 30))
-    matrix, vector = root @ root.T, rng.standard_normal(30)
-    spectrum = ReducedMoments(Tridiagonal.reduce(matrix.copy(order="F"), vector), 1.0)
-    inverse = np.linalg.inv(matrix + 0.3 * np.eye(30))
-    kappa = np.array([0.3])
-    first, second, third = spectrum.traces(kappa)
-    assert first[0] == pytest.approx(np.trace(matrix @ inverse))
-    assert second[0] == pytest.approx(np.trace(matrix @ inverse @ matrix @ inverse))
-    assert third[0] == pytest.approx(np.trace(matrix @ inverse @ inverse))
-    form, squared = spectrum.forms(kappa)
-    assert form[0] == pytest.approx(vector @ inverse @ vector)
-    assert squared[0] == pytest.approx(vector @ inverse @ inverse @ vector)
-
-
-def test_level_plus_low_rank_is_the_dense_matrix_it_stands_for(rng):
-    factor, psi, level = rng.standard_normal((40, 6)), rng.standard_normal(40), 0.7
-    dense = level * np.eye(40) + factor @ factor.T
-    plain = ReducedMoments(Tridiagonal.reduce(dense.copy(order="F"), psi), 5.0)
-    low = ReducedMoments(
-        Tridiagonal.reduce((factor.T @ factor).copy(order="F"), factor.T @ psi),
-        5.0,
-        level,
-        34,
-        float(psi @ psi),
-    )
-    samples, ridge = np.array([20, 200]), np.array([1e-2, 1.0])
-    a = ridge_errors(plain, samples=samples, ridge=ridge)
-    b = ridge_errors(low, samples=samples, ridge=ridge)
-    np.testing.assert_allclose(a.test_mse, b.test_mse, rtol=1e-9)
-    np.testing.assert_allclose(a.squared_weight_norm, b.squared_weight_norm, rtol=1e-9)
-
-
-def test_effective_ridge_solves_its_equation(rng):
-    root = rng.standard_normal((20, 20))
-    spectrum = ReducedMoments(Tridiagonal.reduce(root @ root.T, np.ones(20)), 1.0)
-    for m in (5.0, 20.0, 1000.0):
-        kappa, _ = effective_ridge(spectrum, np.array([m]), np.array([1e-3]))
-        trace = spectrum.traces(kappa)[0]
-        assert kappa[0] == pytest.approx(1e-3 + kappa[0] / m * trace[0], rel=1e-9)
 
 
 CASES = [
@@ -141,40 +98,28 @@ def test_means_levels_and_ranks_are_predicted_too(rich_source):
 
 
 @pytest.mark.parametrize("activation", ["relu", "tanh"])
-def test_structure_agrees_with_the_dense_computation_for_wide_networks(activation):
+def test_structure_agrees_with_the_dense_computation_for_wide_networks(activation, monkeypatch):
     """Within the .35 % that the largest remainder may cost, for m from n/3 to 10n, at n = 700."""
     problem = Problem(
-        dimension=700, readout={"samples": 700}, network={"activation": activation, "width": 900}
+        dimension=700,
+        readout={"samples": 700, "ridge": (1e-4, 1e-2)},
+        network={"activation": activation, "width": 900},
     )
-    instance, layers, first = train_first_layer(problem)
     models = resolve_models(problem, ["network", "hermite"])
-    structured, dense = (
-        reduced_moments(models, instance, layers, first, dense=dense) for dense in (False, True)
-    )
-    for model in models:
-        assert structured[model.key].extra > 0
-        assert dense[model.key].extra == 0
-        errors = [
-            ridge_errors(
-                spectra[model.key],
-                samples=np.array([233, 700, 7000]),
-                ridge=np.array([1e-4, 1e-2]),
-            ).test_mse
-            for spectra in (structured, dense)
-        ]
-        np.testing.assert_allclose(errors[0], errors[1], rtol=3.5e-3)
+    held, low_rank_covariance = [], type_moments.low_rank_covariance
 
+    def noted(types):
+        held.append(low_rank_covariance(types))
+        return held[-1]
 
-def test_all_models_of_a_draw_are_reduced_the_same_way():
-    """At n = 500 the structure holds for the tanh network alone: then it is used for none."""
-    problem = Problem(
-        dimension=500, readout={"samples": 500}, network={"activation": "tanh", "width_ratio": 3.0}
-    )
-    instance, layers, first = train_first_layer(problem)
-    network, hermite = resolve_models(problem, ["network", "hermite"])
-    assert reduced_moments([network], instance, layers, first)[network.key].extra > 0
-    both = reduced_moments([network, hermite], instance, layers, first)
-    assert [spectrum.extra for spectrum in both.values()] == [0, 0]
+    monkeypatch.setattr(type_moments, "low_rank_covariance", noted)
+    structured = predict_draw(problem, models, samples=(233, 700, 7000))
+    assert len(held) == 2
+    assert not any(part is None for part in held)
+    monkeypatch.setattr(type_moments, "low_rank_covariance", lambda types: None)
+    dense = predict_draw(problem, models, samples=(233, 700, 7000))
+    for name, errors in structured.items():
+        np.testing.assert_allclose(errors["test_mse"], dense[name]["test_mse"], rtol=3.5e-3)
 
 
 def test_predict_has_the_form_of_simulate_and_the_same_draws():
@@ -202,44 +147,42 @@ def test_a_curve_is_its_points():
             )
 
 
-def test_conditional_theory_with_one_type_is_the_single_type_theory():
-    """Isotropic data without a step: one type, and both theories are the same formulas."""
+@pytest.mark.parametrize("ridge", [1e-3, 1e-1])
+def test_theory_of_one_type_is_the_single_type_formula(ridge):
+    """Isotropic data without a step have one type, up to degree 2 off the diagonal."""
     problem = small(
         data={"components": [{"weight": 1.0, "rank": 0}]},
         scaling={"learning_rate": 0.0, "spread": 0.0},
-        readout__ridge=(1e-3, 1e-1),
+        readout__ridge=ridge,
         network__activation="tanh",
         dimension=200,
         network__width=40,
     )
-    single = predict(problem, ["network", "linear"], draws=1, method="single")
-    conditional = predict(problem, ["network", "linear"], draws=1, method="full_types")
-    for metric in single.metrics:  # the conditional one keeps degree 2 off the diagonal
-        np.testing.assert_allclose(conditional.metrics[metric], single.metrics[metric], rtol=2e-3)
+    names = ["network", "linear"]
+    predicted = predict(problem, names, draws=1).metrics
+    for place, model in enumerate(resolve_models(problem, names)):
+        for metric, value in single_type(problem, model).items():
+            found = predicted[metric][0, place, 0]
+            assert found == pytest.approx(value, rel=2e-3), (model.name, metric)
 
 
 @pytest.mark.parametrize("rate", [0.01, 1.0, 10.0, 100.0])
-def test_both_theories_agree_on_test_errors_for_weak_and_strong_steps(rate):
+def test_theory_agrees_with_the_single_type_formula_for_weak_and_strong_steps(rate):
     """The step's direction is conditioned on only where it matters; labels keep their variance."""
     problem = Problem(
         dimension=200,
         readout={"samples": 200, "ridge": 1e-3},
         scaling={"learning_rate": rate, "spread": 2.0},
     )
-    values = [
-        predict(problem, ["network"], draws=1, method=method).metrics["test_mse"][0, 0, 0]
-        for method in ("single", "full_types")
-    ]
-    assert values[1] == pytest.approx(values[0], rel=0.02)
+    value = predict(problem, ["network"], draws=1).metrics["test_mse"][0, 0, 0]
+    assert value == pytest.approx(single_type(problem)["test_mse"], rel=0.02)
 
 
 @pytest.mark.parametrize(
     ("activation", "beta", "alpha", "task"),
     [("tanh", 1.0, 0.0, "index"), ("relu", 1.0, 0.0, "labels"), ("tanh", 1.0, 1.0, "index")],
 )
-def test_conditional_theory_predicts_training_errors_at_strong_spikes(
-    activation, beta, alpha, task
-):
+def test_theory_predicts_training_errors_at_strong_spikes(activation, beta, alpha, task):
     problem = Problem(
         dimension=300,
         readout={"samples": 300, "ridge": 1e-3},
@@ -248,20 +191,19 @@ def test_conditional_theory_predicts_training_errors_at_strong_spikes(
         network={"activation": activation},
         scaling={"strength": beta, "weighting": alpha},
     )
-    simulated, _ = paired(problem, ["network"], seed=1, redraws=16)
+    simulated, predicted = paired(problem, ["network"], seed=1, redraws=16)
     mean, stderr = simulated.mean(axis=0)[0], simulated.std(axis=0, ddof=1)[0] / 4
-    errors = predict(problem, ["network"], method="full_types", draws=1, seed=1)
-    test, train = (errors.metrics[name][0, 0, 0] for name in ("test_mse", "train_mse"))
+    test, train = predicted[0]
     assert abs(test - mean[0]) <= 4 * stderr[0] + 0.03 * mean[0]
     assert abs(train - mean[1]) <= 4 * stderr[1] + 0.05 * mean[1]
     # Control: another number of samples on the same first layer must not pass.
     other = problem.replace(readout__samples=150, training__samples=300, network__width=300)
-    wrong = predict(other, ["network"], method="full_types", draws=1, seed=1)
+    wrong = predict(other, ["network"], draws=1, seed=1)
     assert abs(wrong.metrics["train_mse"][0, 0, 0] - mean[1]) > 4 * stderr[1] + 0.05 * mean[1]
 
 
 @pytest.mark.parametrize("rank", [1, 2])
-def test_a_kink_along_the_spikes_does_not_disturb_theory_by_full_types(rank):
+def test_a_kink_along_the_spikes_does_not_disturb_theory_by_types(rank):
     """y = ReLU of the spikes themselves; Gauss–Hermite nodes across the kink were 35 % off."""
     problem = Problem(
         dimension=120,
@@ -270,11 +212,8 @@ def test_a_kink_along_the_spikes_does_not_disturb_theory_by_full_types(rank):
         teacher={"direction": "spikes"},
         data={"components": [{"weight": 1.0, "rank": rank}]},
     )
-    single, conditional = (
-        predict(problem, ["network"], method=method, draws=1).metrics["test_mse"][0, 0, 0]
-        for method in ("single", "full_types")
-    )
-    assert conditional == pytest.approx(single, rel=0.02)
+    value = predict(problem, ["network"], draws=1).metrics["test_mse"][0, 0, 0]
+    assert value == pytest.approx(single_type(problem)["test_mse"], rel=0.02)
 
 
 def test_the_half_range_rule_integrates_polynomials_on_each_side():
@@ -300,10 +239,6 @@ def test_many_samples_reach_the_best_linear_readout():
     best = moments.label_power - moments.label @ np.linalg.solve(moments.covariance, moments.label)
     curve = predict_curve(problem, samples=[10**9], ridge=[1e-12], models=["network"], draws=1)
     assert curve.metrics["test_mse"][0, 0, 0, 0] == pytest.approx(best, rel=1e-4)
-    one = predict_curve(
-        problem, samples=[10**9], ridge=[1e-12], models=["network"], method="single", draws=1
-    )
-    assert one.metrics["test_mse"][0, 0, 0, 0] == pytest.approx(best, rel=1e-5)
 
 
 def test_the_gap_of_the_theorems_degree_shrinks_as_n_doubles():
@@ -336,18 +271,8 @@ def test_a_higher_degree_is_not_always_closer():
         (lambda: predict(small(), ["conditional"]), "no theory of its own"),
         (lambda: predict(small(), draws=0), "draws=0"),
         (lambda: predict(small(), method="magic"), "method='magic'"),
-        (
-            lambda: predict(
-                small(data={"components": [{"weight": 1.0, "rank": 9}]}), method="full_types"
-            ),
-            "use method='types'",
-        ),
-        (
-            lambda: predict(
-                small(data={"components": [{"weight": 1.0, "rank": 39}]}), method="full_types"
-            ),
-            "use method='types'",
-        ),
+        (lambda: predict(small(), method="single"), "must be types or closed or auto; choose one"),
+        (lambda: predict(small(), method="full_types"), "must be types or closed or auto"),
         (lambda: predict(None), "must be a Problem"),
         (lambda: tune(None), "must be a Problem"),
         (lambda: equivalence(None), "must be a Problem"),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from onegrad import Problem, maximal_rate_limit, predict, simulate
+from onegrad import Problem, maximal_rate_limit, simulate
 from theory_cases import limit_problem, paired
 
 FULL = [
@@ -20,8 +20,8 @@ FULL = [
 def test_theory_at_full_size(activation, beta, alpha, task, ratio):
     """n = m = 1000, paired on the same first layer, 20 readouts, sampled test points.
 
-    Test error within 2 % + 4 standard errors (single), training error within 5 % + 4 standard
-    errors (full types). One draw of the first layer.
+    Test error within 2 % + 4 standard errors, training error within 5 % + 4 standard errors. One
+    draw of the first layer.
     """
     problem = Problem(
         test="sampled",
@@ -29,17 +29,15 @@ def test_theory_at_full_size(activation, beta, alpha, task, ratio):
         network={"activation": activation, "width_ratio": ratio},
         scaling={"strength": beta, "weighting": alpha},
     )
-    simulated, single = paired(problem, ["network"], seed=0, redraws=20)
+    simulated, predicted = paired(problem, ["network"], seed=0, redraws=20)
     mean, stderr = simulated.mean(axis=0)[0], simulated.std(axis=0, ddof=1)[0] / np.sqrt(20)
-    errors = predict(problem, ["network"], method="full_types", draws=1)
-    train = errors.metrics["train_mse"][0, 0, 0]
+    test, train = predicted[0]
     print(
         f"{activation} β={beta} α={alpha} {task} k/m={ratio}: "
-        f"test {single[0, 0] / mean[0] - 1:+.2%} ± {stderr[0] / mean[0]:.2%}, "
-        f"train single {single[0, 1] / mean[1] - 1:+.2%}, "
-        f"full types {train / mean[1] - 1:+.2%} ± {stderr[1] / mean[1]:.2%}"
+        f"test {test / mean[0] - 1:+.2%} ± {stderr[0] / mean[0]:.2%}, "
+        f"train {train / mean[1] - 1:+.2%} ± {stderr[1] / mean[1]:.2%}"
     )
-    assert abs(single[0, 0] - mean[0]) <= 4 * stderr[0] + 0.02 * mean[0]
+    assert abs(test - mean[0]) <= 4 * stderr[0] + 0.02 * mean[0]
     assert abs(train - mean[1]) <= 4 * stderr[1] + 0.05 * mean[1]
 
 
@@ -72,6 +70,6 @@ def test_four_components_with_means_and_ranks_at_full_size():
         for w, rank, size in ((0.4, 0, 1), (0.3, 1, 2), (0.2, 2, 3), (0.1, 3, 4))
     )
     problem = Problem(data={"components": parts}, test="sampled")
-    simulated, single = paired(problem, ["network"], seed=0, redraws=20)
+    simulated, predicted = paired(problem, ["network"], seed=0, redraws=20)
     mean, stderr = simulated.mean(axis=0)[0], simulated.std(axis=0, ddof=1)[0] / np.sqrt(20)
-    assert abs(single[0, 0] - mean[0]) <= 4 * stderr[0] + 0.02 * mean[0]
+    assert abs(predicted[0, 0] - mean[0]) <= 4 * stderr[0] + 0.02 * mean[0]

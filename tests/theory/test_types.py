@@ -1,5 +1,7 @@
 """Theory by types with a shared covariance: against dense algebra, simulation and other methods."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import fsolve
@@ -12,6 +14,7 @@ from onegrad.calculus.type_labels import TypeLabels
 from onegrad.theory.by_types import training_weights
 from onegrad.theory.errors_by_types import solve_by_types
 from onegrad.theory.shared_covariance import SharedCovariance, TypeMoments
+from theory_cases import single_type
 
 UNEQUAL = Problem(
     dimension=195,
@@ -143,12 +146,30 @@ def test_the_reduction_is_the_dense_algebra(samples, ridge, exact_counts):
     assert ours == pytest.approx(dense, rel=1e-6)
 
 
+def test_level_plus_low_rank_is_the_dense_matrix_it_stands_for(rng):
+    types, level = random_types(), 0.7
+    factor = rng.standard_normal((24, 6)) / np.sqrt(24)
+    given = {"traces": 3.0 * types.labels.weights / types.labels.weights.mean(), "rests": 0.1}
+    given["rests"] *= given["traces"]
+    dense = np.asfortranarray(level * np.eye(24) + factor @ factor.T)
+    errors = [
+        errors_by_types(
+            SharedCovariance(replace(types, **given, **part)),
+            samples=[20, 200],
+            ridges=[1e-2, 1.0],
+            loss="square",
+        ).metrics()
+        for part in ({"covariance": dense}, {"covariance": factor, "level": level})
+    ]
+    for name in ("test_mse", "train_mse", "squared_weight_norm"):
+        np.testing.assert_allclose(errors[0][name], errors[1][name], rtol=1e-8)
+
+
 def test_types_hold_where_components_differ_in_size_and_one_type_does_not():
     errors = simulate(UNEQUAL, "network", trials=12)
     mean, stderr = errors.estimate().mean[0, 0], errors.estimate().stderr[0, 0]
     types = predict(UNEQUAL, "network", method="types", draws=4).estimate().mean[0, 0]
-    with pytest.warns(UserWarning, match="use method='types'"):
-        single = predict(UNEQUAL, "network", method="single", draws=4).estimate().mean[0, 0]
+    single = np.mean([single_type(UNEQUAL, trial=t)["test_mse"] for t in range(4)])
     assert abs(types - mean) < 4 * stderr
     assert abs(single - mean) > 8 * stderr  # the control
 

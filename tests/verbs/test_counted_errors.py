@@ -126,13 +126,10 @@ def test_theory_of_the_square_loss_holds(teacher, other):
     )
     trained = simulate(problem, "network", trials=24).estimate()
     changed = problem.replace(teacher={**teacher, **other})
-    for method in ("single", "types"):
-        theory, control = (
-            predict(p, method=method, draws=3).estimate() for p in (problem, changed)
-        )
-        error = 4 * np.hypot(trained.stderr, theory.stderr)[0, 0] + 4 / 120
-        assert abs(trained.mean[0, 0] - theory.mean[0, 0]) < error, method
-        assert abs(trained.mean[0, 0] - control.mean[0, 0]) > error, method
+    theory, control = (predict(p, draws=3).estimate() for p in (problem, changed))
+    error = 4 * np.hypot(trained.stderr, theory.stderr)[0, 0] + 4 / 120
+    assert abs(trained.mean[0, 0] - theory.mean[0, 0]) < error
+    assert abs(trained.mean[0, 0] - control.mean[0, 0]) > error
 
 
 def test_steps_rows_and_sweeps_know_the_teachers(rows, tmp_path):
@@ -170,6 +167,3 @@ def test_what_cannot_be_counted_is_left_out(monkeypatch):
 def test_refusals_are_one_line():
     with pytest.raises(InvalidInput, match="without noise or subtraction; use --task"):
         small(teacher=SIGN, readout__loss="logistic", training__subtract="mean")
-    signs = small(teacher=SIGN, readout__loss="logistic")
-    with pytest.raises(InvalidInput, match="knows the square loss, not 'logistic'"):
-        predict(signs, method="single")

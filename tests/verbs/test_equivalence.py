@@ -71,9 +71,8 @@ def test_where_nothing_is_fitted_the_text_says_why():
 
 
 @pytest.mark.filterwarnings("ignore:strength=1")
-@pytest.mark.parametrize("method", ["single", "types"])
-def test_a_higher_degree_that_is_worse_comes_with_its_reason(method):
-    found = equivalence(spiked(), [1, 2, 4], method=method, draws=4)
+def test_a_higher_degree_that_is_worse_comes_with_its_reason():
+    found = equivalence(spiked(), [1, 2, 4], draws=4)
     gap = dict(zip(found.degrees, found.gaps, strict=True))
     assert gap[4] > 1.2 * gap[2]
     low, high = (found.scale.misfits[place].scale_error for place in (1, 2))
@@ -101,10 +100,9 @@ def test_too_much_power_beyond_degree_1_is_the_reason_where_the_polynomial_is_cl
     assert f"degree 3 has {high.nonlinear_power:.3f} of the network's power" in found.reason
 
 
-@pytest.mark.parametrize("method", ["single", "types"])
-def test_where_gaps_fall_with_the_degree_there_is_no_reason(method):
+def test_where_gaps_fall_with_the_degree_there_is_no_reason():
     problem = Problem(dimension=150, readout={"samples": 150})
-    found = equivalence(problem, [2, 4], method=method)
+    found = equivalence(problem, [2, 4])
     assert abs(found.gaps[1]) < 0.5 * abs(found.gaps[0])
     assert found.reason is None
     assert "larger gap" not in repr(found)
@@ -131,9 +129,8 @@ def test_the_gap_of_any_metric_is_that_of_the_predictions(metric):
         (lambda: equivalence(small(), dimensions=[40, 40]), "at least two"),
         (lambda: equivalence(small(), metric="train_mse"), "must be one of test_mse, "),
         (lambda: equivalence(small(), metric="misclassification", method="types"), "labels of"),
-        (lambda: equivalence(small(**SIGNS), metric="misclassification", method="single"), "types"),
         (lambda: equivalence(small(), metric="test_loss", method="types"), "name another loss"),
-        (lambda: equivalence(small(), method="magic"), "method='magic'"),
+        (lambda: equivalence(small(), method="single"), "must be types or closed or auto"),
     ],
 )
 def test_bad_arguments_are_refused_in_one_line(call, said):

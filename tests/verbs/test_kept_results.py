@@ -30,8 +30,8 @@ def results():
         "real": og.simulate(real, ["network"], trials=1),
         "equivalence": og.equivalence(TINY, [1, 2], draws=2),
         "sizes": og.equivalence(TINY, [1], dimensions=[12, 16], draws=2),
-        "tuned": og.tune(TINY, ["ridge", "width"], draws=2, method="single"),
-        "tuned on rows": og.tune(real, "ridge", draws=1, method="single", check_trials=2),
+        "tuned": og.tune(TINY, ["ridge", "width"], draws=2),
+        "tuned on rows": og.tune(real, "ridge", draws=1, check_trials=2),
         "steps": og.take_steps(several),
     }
 

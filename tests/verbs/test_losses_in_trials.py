@@ -86,8 +86,6 @@ def test_refusals_are_one_line():
         small(teacher={"kind": "labels", "noise": 0.1}, readout__loss="hinge")
     with pytest.raises(InvalidInput, match="did you mean 'logistic'"):
         small(readout__loss="logistc")
-    with pytest.raises(InvalidInput, match="method='single': knows the square loss"):
-        predict(small(**CLASSES, readout__loss="logistic"), method="single")
     several = small(teacher={"links": ["z", "z**2"]}, readout__loss="huber")
     with pytest.raises(InvalidInput, match="theory knows labels by component or by one projection"):
         predict(several, method="types")

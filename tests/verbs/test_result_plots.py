@@ -198,7 +198,7 @@ def test_gaps_of_zero_cannot_be_drawn():
 
 
 def test_tuning_is_drawn_against_penalty_and_rate_with_its_choice():
-    tuned = tune(small(), ["ridge", "learning_rate"], draws=1, method="single")
+    tuned = tune(small(), ["ridge", "learning_rate"], draws=1)
     against_ridge = tuned.plot(ax=axes())
     _, x, y = points(against_ridge)[0]
     assert x == tuned.ridge_curve["ridge"].tolist()
@@ -214,7 +214,7 @@ def test_tuning_is_drawn_against_penalty_and_rate_with_its_choice():
 
 @pytest.mark.filterwarnings("ignore:learning_rate")
 def test_widths_are_drawn_at_the_best_rate_of_each():
-    tuned = tune(small(), ["width", "learning_rate"], draws=1, method="single")
+    tuned = tune(small(), ["width", "learning_rate"], draws=1)
     _, x, y = points(tuned.plot("width", ax=axes()))[0]
     best = tuned.curve.groupby("width")["test_mse"].min()
     assert x == best.index.tolist()

@@ -135,14 +135,9 @@ def test_types_of_a_kept_draw_are_those_after_each_step():
     for samples in (40, 60):
         of_readout = problem.replace(readout__samples=samples)
         one, other = (
-            predict_draw(of_readout, models, method="full_types", shared=kept)["network"]
-            for kept in (shared, None)
+            predict_draw(of_readout, models, shared=kept)["network"] for kept in (shared, None)
         )
         assert np.array_equal(one["test_mse"], other["test_mse"])
-    single = predict_draw(of_readout, models, shared=shared)["network"]
-    assert np.array_equal(
-        single["test_mse"], predict_draw(of_readout, models)["network"]["test_mse"]
-    )
 
 
 @pytest.mark.parametrize("steps", [1, 2])

@@ -54,7 +54,7 @@ def test_a_fit_is_checked_on_rows_that_it_has_not_seen(rows):
     assert found.check.predicted == found.best
     # The rows are Gaussian: theory on the fitted mixture is right, up to the few rows of the fit.
     assert abs(found.check.difference) < 0.2 * found.check.simulated + 4 * found.check.stderr
-    assert tune(problem, "ridge", draws=1, method="single", check_trials=0).check is None
+    assert tune(problem, "ridge", draws=1, check_trials=0).check is None
     with pytest.raises(InvalidInput, match="check_trials"):
         tune(problem, check_trials=-1)
 

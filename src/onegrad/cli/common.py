@@ -38,7 +38,7 @@ method_option = click.option(
     default=DEFAULT_METHOD,
     show_default=True,
     help="types; closed without draws, in milliseconds; auto is closed where it is sure, else "
-    "types; full_types with a covariance for each type; single treats all samples alike.",
+    "types.",
 )
 seed_option = click.option("--seed", type=int, default=0, show_default=True)
 workers_option = click.option(

@@ -70,7 +70,7 @@ class RowsTheory:
             ),
             scaling=Scaling(learning_rate=1.0, spread=1.0),
         )
-        require_theory(problem, "types")
+        require_theory(problem)
         return cls(draw(problem, seed=plan.seed))
 
     @property

@@ -55,7 +55,7 @@ def models_with_theory(problem: Problem, names: Sequence[str]) -> tuple[tuple[st
 
 def closed_refusal(problem: Problem, names: Sequence[str]) -> str | None:
     """Return why theory without draws does not answer for a problem; None where it does."""
-    require_theory(problem, "types")
+    require_theory(problem)
     models = models_named(problem, list(names), theorem_degree=1)
     try:
         require_closed(problem)

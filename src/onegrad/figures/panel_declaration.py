@@ -137,7 +137,7 @@ def _require_metric(panel: Panel, sweep: Sweep) -> None:
     metric, _ = source_metric(panel)
     if metric in COMPARED:
         for setting in sweep.settings():
-            require_metric(setting.problem, metric, "types")
+            require_metric(setting.problem, metric)
 
 
 def _require_places(panel: Panel, sweep: Sweep) -> None:

@@ -14,7 +14,7 @@ from onegrad.data.mixture import Mixture
 from onegrad.data.teacher import Teacher
 from onegrad.describe.arrays import Floats
 from onegrad.models.feature_map import FeatureMap
-from onegrad.models.laws import Law, preactivation_laws
+from onegrad.models.laws import preactivation_laws
 from onegrad.moments.label_moments import label_moments
 from onegrad.moments.pairs import closed_pairs, pair_covariances
 from onegrad.moments.series import Series, powers
@@ -50,7 +50,12 @@ def population_moments(
         series = Series(feature_map, law, tolerance=TOLERANCE)
         _add_component(omega, products, series, law.gaussian.weight)
     _mirror(omega)
-    diagonal, psi, power = single_moments(laws, teacher, wide, feature_map)
+    diagonal, psi, power = np.full(k, feature_map.noise_variance), np.zeros(k), 0.0
+    for law in laws:
+        weight = law.gaussian.weight
+        diagonal += weight * feature_map.second_moment(law)
+        psi += weight * label_moments(feature_map, law, wide, teacher)
+        power += weight * teacher.second_moment(law.gaussian)
     omega[np.diag_indices(k)] = diagonal
     omega /= k
     return Moments(omega, psi / np.sqrt(k), power)
@@ -64,32 +69,6 @@ def _mirror(omega: Floats) -> None:
         square = omega[top:bottom, top:bottom]
         square[:] = np.triu(square) + np.triu(square, 1).T
         omega[bottom:, top:bottom] = omega[top:bottom, bottom:].T
-
-
-def single_moments(
-    laws: list[Law], teacher: Teacher, first_layer: Floats, feature_map: FeatureMap
-) -> tuple[Floats, Floats, float]:
-    """Return E φ_i² with the model's noise, E φ_i y and E y² over the mixture, φ not over √k."""
-    k = len(first_layer)
-    diagonal, psi, power = np.full(k, feature_map.noise_variance), np.zeros(k), 0.0
-    for law in laws:
-        weight = law.gaussian.weight
-        diagonal += weight * feature_map.second_moment(law)
-        psi += weight * label_moments(feature_map, law, first_layer, teacher)
-        power += weight * teacher.second_moment(law.gaussian)
-    return diagonal, psi, power
-
-
-def covariance_rows(first_layer: Floats, series: list[Series], rows: NDArray[np.integer]) -> Floats:
-    """Return the chosen rows of kΩ, one series per component, with zeros on the diagonal."""
-    total = np.zeros((len(rows), len(first_layer)))
-    products = first_layer[rows] @ first_layer.T
-    own = (np.arange(len(rows)), rows)
-    for component_series in series:
-        weight = component_series.law.gaussian.weight
-        total += weight * _block(component_series, products, rows, slice(None), own)
-    total[own] = 0
-    return total
 
 
 def _add_component(omega: Floats, products: Floats, series: Series, weight: float) -> None:
@@ -110,7 +89,7 @@ def _add_component(omega: Floats, products: Floats, series: Series, weight: floa
 def _block(
     series: Series,
     products: Floats,
-    rows: slice | NDArray[np.integer],
+    rows: slice,
     columns: slice,
     own: tuple[NDArray[np.integer], NDArray[np.integer]] | None,
 ) -> Floats:

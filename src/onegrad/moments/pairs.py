@@ -12,15 +12,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from onegrad.describe.arrays import Floats
 from onegrad.machine.pulse import moved
 from onegrad.models.feature_map import FeatureMap
 from onegrad.models.laws import Law
 from onegrad.moments.series import Series, powers
-
-Index = slice | NDArray[np.integer]
 
 TILE, ROWS, COLUMNS = 1024, 256, 512
 SINGLE_TOLERANCE, DOUBLE_TOLERANCE = 1e-8, 1e-11
@@ -126,7 +123,7 @@ def _add_block(
 
 
 def pair_covariances(
-    product: Floats, level: float, spikes: Floats, rows: Index, columns: Index
+    product: Floats, level: float, spikes: Floats, rows: slice, columns: slice
 ) -> Floats:
     """Return level·product + spikes spikesᵀ for a block of pairs."""
     if not spikes.shape[1]:
@@ -226,7 +223,7 @@ class _RunningSum:
                 self.add(q, mixed + power, rows, columns)
 
 
-def closed_pairs(series: Series, correlation: Floats, rows: Index, columns: Index) -> Floats:
+def closed_pairs(series: Series, correlation: Floats, rows: slice, columns: slice) -> Floats:
     """Return E[φ_iφ_j] less its degrees 0 and 1 for a block of pairs, by the closed form."""
     assert series.pair is not None
     deviations, low = series.law.deviations, series.coefficients[:2]

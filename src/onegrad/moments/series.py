@@ -13,7 +13,6 @@ from onegrad.models.laws import Law
 
 FIRST_ORDERS, MOST_ORDERS = 16, 200
 CLOSED_FORM_FROM = 20  # orders from which a closed form is cheaper than the series
-TOLERANCE = 1e-11  # of the largest E φ², per pair
 
 
 def powers(
@@ -37,9 +36,12 @@ def powers(
 
 
 class Series:
-    """The coefficients â_l,i of a model under one law, extended as correlations call for it."""
+    """The coefficients â_l,i of a model under one law, extended as correlations call for it.
 
-    def __init__(self, feature_map: FeatureMap, law: Law, *, tolerance: float = TOLERANCE) -> None:
+    `tolerance` is per pair, relative to the largest E φ².
+    """
+
+    def __init__(self, feature_map: FeatureMap, law: Law, *, tolerance: float) -> None:
         self.feature_map, self.law, self.tolerance = feature_map, law, tolerance
         self.degree = feature_map.degree
         self.truncated = 0.0

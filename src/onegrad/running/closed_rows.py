@@ -71,7 +71,7 @@ def _known(setting: Setting) -> list[Setting]:
     models = []
     for model in setting.models:
         try:
-            require_theory(setting.problem, "closed")
+            require_theory(setting.problem)
             require_closed_models([model])
         except InvalidInput:
             continue

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
 OWN_COLUMNS = ("step", "ridge", "seed")  # that rows have beside the sweep's axes
 MODEL = "model"
-# Theory without draws first, then what trusts types, then what treats samples alike.
-PREFERRED = ("closed", "types", "full_types", "auto", "single")
+PREFERRED = ("closed", "types", "auto")
 
 
 @dataclass(frozen=True)

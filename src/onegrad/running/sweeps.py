@@ -197,7 +197,7 @@ class Sweep(Document):
             }
             settings.append(self._setting(base, coordinates))
         if "predict" in self.verbs and not any(s.problem.has_theory for s in settings):
-            require_theory(settings[0].problem, self.method)
+            require_theory(settings[0].problem)
         return settings
 
     def _setting(self, base: Problem, coordinates: dict[str, Any]) -> Setting:
@@ -206,7 +206,7 @@ class Sweep(Document):
             check_mixture_memory(problem)
             if "predict" in self.verbs:
                 if problem.has_theory:
-                    require_theory(problem, self.method)
+                    require_theory(problem)
                 problem.data.check_fit()
             models = resolve_models(problem, self.models, seed=self.seed)
         except InvalidInput as error:

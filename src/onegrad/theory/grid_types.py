@@ -18,7 +18,6 @@ from onegrad.data.mixture import Gaussian, Mixture
 from onegrad.data.teacher import Teacher
 from onegrad.data.teacher_sum import TeacherSum
 from onegrad.describe.arrays import Floats
-from onegrad.describe.exceptions import InvalidInput
 from onegrad.models.conditioned_directions import extended_basis, leading_direction
 from onegrad.models.feature_map import FeatureMap
 from onegrad.models.laws import Law
@@ -80,10 +79,7 @@ def component_types(
     off = first_layer - projected @ basis.T
     deviations = np.sqrt(gaussian.level) * np.linalg.norm(off, axis=1)
     if np.min(deviations) <= SMALLEST_SHARE * np.max(np.linalg.norm(first_layer, axis=1)):
-        raise GridTooLarge(
-            f"method='full_types': dimension={len(basis)} leaves neurons nothing off the "
-            f"{basis.shape[1]} conditioned directions; use method='types'"
-        )
+        raise GridTooLarge
     variances = np.sum(basis * gaussian.covariance_times(basis), axis=0)
     seen = teacher.directions.T @ (basis * np.sqrt(variances))  # what the label reads, 0 or 1 row
     power = teacher.projected_variance(gaussian)
@@ -124,7 +120,7 @@ def _warn_if_coarse(index: int, weights: Floats, power: Floats, exact: float) ->
     if abs(weights @ power - exact) > LARGEST_LABEL_ERROR * exact:
         warnings.warn(
             f"types: a grid of {len(weights)} gives E y² of component {index} with an error of "
-            f"{weights @ power / exact - 1:+.1%}; compare with method='single'",
+            f"{weights @ power / exact - 1:+.1%}; compare with a simulation",
             stacklevel=3,
         )
 
@@ -204,11 +200,6 @@ def all_types(
 
     With `binary`, labels are signs.
     """
-    several_parts = isinstance(teacher, TeacherSum) and len(teacher.terms) > 1
-    if teacher.directions.shape[1] > 1 or several_parts:
-        raise InvalidInput(
-            "method='full_types': knows teachers of one direction; use method='types'"
-        )
     wide = first_layer.astype(np.float64, copy=False)
     direction = leading_direction(wide - initial)
     how: Any = {"step_direction": direction, "jumps": binary and teacher.directions.shape[1] > 0}

@@ -33,7 +33,7 @@ from onegrad.theory.type_moments import component_moments, grid_labels, grid_mom
 
 LARGEST_UNEVENNESS = 0.8  # of types that share a covariance
 LARGEST_CORRELATION = 0.9  # of output and projection, squared, for types that share a covariance
-MOST_WORK = 1e9  # types × k² of a model whose types have a covariance each without being asked
+MOST_WORK = 1e9  # types × k² of a model whose types may have a covariance each
 # Of reaches, and of neurons to samples: readouts that fit all samples feel the covariances' shapes.
 LARGEST_SPREAD, WIDE, LESS_WORK = 0.35, 1.1, 2e8
 
@@ -42,9 +42,9 @@ LARGEST_SPREAD, WIDE, LESS_WORK = 0.35, 1.1, 2e8
 class ModelTypes:
     """A model's feature map on a first layer; `initial` is the layer before the steps.
 
-    `binary` says that labels are ±1; `full` that every type has its own covariance, come what may.
-    `rounds` draws points from the mixture, for errors that components as types do not tell.
-    `convex` says that losses other than the square are wanted, which pay more for every type.
+    `binary` says that labels are ±1. `rounds` draws points from the mixture, for errors that
+    components as types do not tell. `convex` says that losses other than the square are wanted,
+    which pay more for every type.
     """
 
     mixture: Mixture
@@ -54,7 +54,6 @@ class ModelTypes:
     initial: Floats
     binary: bool
     exact_counts: bool
-    full: bool = False
     rounds: Callable[[], Iterator[list[PointBlock]]] | None = None
     convex: bool = False
 
@@ -66,24 +65,19 @@ class ModelTypes:
     @cached_property
     def _grid(self) -> list[Types] | None:
         """The types on the grid; None where components are the types."""
-        if self.full:
-            return self._types()
         if not fits_grid(self.mixture, self.teacher, convex=self.convex):
             return None
         try:
-            return self._types()
+            return all_types(
+                self.mixture,
+                self.teacher,
+                self.feature_map,
+                self.first_layer,
+                initial=self.initial,
+                binary=self.binary,
+            )
         except GridTooLarge:
             return None
-
-    def _types(self) -> list[Types]:
-        return all_types(
-            self.mixture,
-            self.teacher,
-            self.feature_map,
-            self.first_layer,
-            initial=self.initial,
-            binary=self.binary,
-        )
 
     @cached_property
     def _first(self) -> tuple[TypeAlgebra, bool]:
@@ -100,7 +94,7 @@ class ModelTypes:
             # Rates and losses are then averaged over points, which need the basis.
             algebra = SharedCovariance(moments, exact_counts=self.exact_counts, axes=self._averaged)
             return algebra, False
-        if self.full or (unevenness(types) > LARGEST_UNEVENNESS and _work(types) <= MOST_WORK):
+        if unevenness(types) > LARGEST_UNEVENNESS and _work(types) <= MOST_WORK:
             return self._own, True
         labels = grid_labels(types, self.teacher, binary=self.binary)
         moments = grid_moments(types, labels)

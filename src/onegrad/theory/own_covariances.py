@@ -150,7 +150,7 @@ class OwnSpread:
 def _inverse(matrix: Floats) -> Floats:
     factor, info = dpotrf(matrix, lower=1, overwrite_a=1)
     if info != 0:
-        raise NotConverged("full_types: the matrix is singular; raise the ridge")
+        raise NotConverged("types: the covariance is singular to rounding; raise the ridge")
     lower, _ = dpotri(factor, lower=1, overwrite_c=1)
     full = np.tril(lower)
     return full + np.tril(full, -1).T

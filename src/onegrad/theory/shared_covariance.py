@@ -14,14 +14,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import LinAlgError, eigh, qr, solveh_banded
-from scipy.linalg.lapack import dpstrf
+from scipy.linalg import LinAlgError, eigh, eigvalsh_tridiagonal, qr, solveh_banded
+from scipy.linalg.lapack import dormqr, dpstrf, dsytrd, dsytrd_lwork
 
 from onegrad.calculus.type_labels import TypeLabels
 from onegrad.describe.arrays import Floats
 from onegrad.describe.exceptions import NotConverged, require_finite
 from onegrad.theory.by_types import OutputLaw
-from onegrad.theory.reduced_moments import reduce_symmetric
 
 SMALLEST_PIVOT = 1e-13  # of a Gram matrix with ones on its diagonal
 SMALLEST_SINGULAR = 1e-6  # of the types' means and labels, beside the largest
@@ -67,7 +66,7 @@ class SharedCovariance:
             matrix, basis, extra = _within_span(types.covariance, types.level, basis)
         elif axes:
             basis = np.concatenate([basis, np.eye(len(basis))], axis=1)
-        self.diagonal, self.beside, turned, values = reduce_symmetric(matrix, basis)
+        self.diagonal, self.beside, turned, values = _reduce_symmetric(matrix, basis)
         self.basis, self.axes = turned[:, :rank], turned[:, rank:].T
         self.size, self.neurons = len(self.diagonal), types.means.shape[1]
         self.counts = np.append(np.ones(len(values)), float(extra))  # of every eigenvalue
@@ -131,6 +130,25 @@ class SharedCovariance:
         place = self.places[c]
         common = float(factors @ self.factors[place]) * self.times(weights)
         return common + float(factors @ self.floors[place]) * weights
+
+
+def _reduce_symmetric(matrix: Floats, vectors: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return diagonal and off-diagonal of T with M = QTQᵀ, Qᵀ times the columns, eigenvalues.
+
+    `matrix` is positive semi-definite, and overwritten if it is in Fortran order.
+    """
+    size = len(matrix)
+    require_finite("the features", {"second moment": matrix, "correlation with y": vectors})
+    if size == 1:
+        diagonal = matrix[0].copy()
+        return diagonal, np.zeros(0), vectors.copy(), np.maximum(diagonal, 0.0)
+    work = int(dsytrd_lwork(size, lower=1)[0])
+    factors, diagonal, beside, tau, _ = dsytrd(matrix, lower=1, lwork=work, overwrite_a=1)
+    rotated = vectors.copy()
+    # The reflectors below the subdiagonal act on all coordinates but the first.
+    rotated[1:] = dormqr("L", "T", factors[1:, :-1], tau, rotated[1:], size * 64)[0]
+    eigenvalues = np.maximum(eigvalsh_tridiagonal(diagonal, beside), 0.0)
+    return diagonal, beside, rotated, eigenvalues
 
 
 def _forms(rows: Floats, matrix: Floats) -> Floats:

@@ -10,7 +10,6 @@ import numpy as np
 from onegrad.calculus.normal_rules import half_range_rule
 from onegrad.data.mixture import Gaussian
 from onegrad.describe.arrays import Floats
-from onegrad.describe.exceptions import InvalidInput
 
 SMALLEST_WEIGHT = 1e-7
 MOST_TYPES, MOST_IN_ALL = 5000, 15_000  # of a component, and of a mixture
@@ -20,8 +19,8 @@ STRONG_RATIO = 10.0  # of a spike to the level
 READ = 0.02  # share of what the label reads, from which its link needs more nodes
 
 
-class GridTooLarge(InvalidInput):
-    """A component whose spikes and step leave no grid, or none of a size that can be computed."""
+class GridTooLarge(Exception):
+    """The spikes and the step of a component leave no grid, or one that is too large."""
 
 
 def spike_quadrature(
@@ -43,10 +42,7 @@ def spike_quadrature(
     rules = grid_rules(gaussian, loadings, deviations, shares, jumps=jumps)
     count = prod(len(nodes) for nodes, _ in rules)
     if count > MOST_TYPES:
-        raise GridTooLarge(
-            f"method='full_types': {len(gaussian.strengths)} spikes need {count:.3g} types, at "
-            f"most {MOST_TYPES} are computed; use method='types'"
-        )
+        raise GridTooLarge
     grid = np.array(list(product(*(nodes for nodes, _ in rules)))).reshape(count, len(rules))
     weights = np.array([np.prod(ws) for ws in product(*(w / w.sum() for _, w in rules))])
     strong = [i for i, (nodes, _) in enumerate(rules) if len(nodes) == 2 * STRONG_NODES]

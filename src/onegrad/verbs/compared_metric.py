@@ -5,13 +5,12 @@ from __future__ import annotations
 from onegrad.describe.checks import shown
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.problem.problem import Problem
-from onegrad.verbs.methods import Method
 
 COMPARED = ("test_mse", "misclassification", "test_loss")
 
 
-def require_metric(problem: Problem, metric: str, method: Method) -> None:
-    """Raise InvalidInput where theory by this method does not predict the metric of the problem."""
+def require_metric(problem: Problem, metric: str) -> None:
+    """Raise InvalidInput where theory does not predict the metric of the problem."""
     if not isinstance(metric, str) or metric not in COMPARED:
         raise InvalidInput(
             f"metric={shown(metric)}: must be one of {', '.join(COMPARED)}; choose one"
@@ -27,8 +26,4 @@ def require_metric(problem: Problem, metric: str, method: Method) -> None:
         raise InvalidInput(
             "metric='test_loss': readout.loss='square' has the test MSE alone; use test_mse, or "
             "name another loss"
-        )
-    if metric != "test_mse" and method not in ("types", "closed", "auto"):
-        raise InvalidInput(
-            f"method={method!r}: predicts test_mse, not {metric}; use method='types'"
         )

@@ -10,7 +10,7 @@ from onegrad.machine.memory import INTERPRETER_BYTES, machine_bytes, require_mem
 from onegrad.machine.rates import Rates, Resource, Stage
 from onegrad.models.model import Model
 from onegrad.problem.problem import Problem
-from onegrad.theory.structured import LEAST_DIMENSION, STRUCTURED_FROM
+from onegrad.theory.type_moments import LEAST_DIMENSION, STRUCTURED_FROM
 from onegrad.training.batches import BLOCK_ROWS, HELD_BYTES
 from onegrad.training.low_degree import uses_least_squares
 

@@ -51,7 +51,7 @@ def equivalence(
     """
     require_problem(problem)
     check_method(method)
-    require_metric(problem, metric, method)
+    require_metric(problem, metric)
     wanted = _checked_degrees(degrees)
     callback("progress", progress, arguments=("done", "total"))
     if not 0 < real_number("tolerance", tolerance) < 1:

@@ -92,7 +92,7 @@ def foresee_prediction(
     """Return what `predict`, or its curve over samples, would take: reductions serve all points."""
     check_method(method)
     check_counts(draws=draws, seed=0, workers=1)
-    require_theory(problem, method)
+    require_theory(problem)
     closed = closed_models(problem, models, method="closed") if method == "closed" else None
     check_mixture_memory(problem)
     resolved = resolve_models(problem, models) if closed is None else closed
@@ -102,9 +102,8 @@ def foresee_prediction(
     if method == "closed":
         return _without_draws(named, len(resolved) * points)
     auto = "at most, where theory without draws is not sure, " if method == "auto" else ""
-    solved = 0 if method == "single" else points * len(resolved)
-    cost = seconds(problem, resolved, measure_rates(), verb="predict") + solved * SOLVE_SECONDS
-    cost *= draws
+    cost = seconds(problem, resolved, measure_rates(), verb="predict")
+    cost = draws * (cost + points * len(resolved) * SOLVE_SECONDS)
     return Foreseen(f"{auto}{draws} draws of {named}", cost, theory_bytes(problem), draws)
 
 
@@ -142,7 +141,7 @@ def foresee_tuning(
     names = checked_names(problem, over)
     check_method(method)
     check_counts(draws=draws, seed=0, workers=1)
-    require_theory(problem, method)
+    require_theory(problem)
     require_tunable(problem, method)
     largest = checked_budget(problem, names, budget)
     widths, rates = first_grid(problem, names, largest)
@@ -157,10 +156,9 @@ def foresee_tuning(
     else:
         cost = {p: _draw_seconds(candidate(problem, *p)) for p in set(points)}
         widest = problem.replace(network__width=max(largest, problem.width))
-        solved = (TRIED if "ridge" in names else 1) * (method != "single")
+        solved = TRIED if "ridge" in names else 1
         total = draws * sum(cost[point] + solved * SOLVE_SECONDS for point in points)
-        shares = len(grid) * (draws if method == "single" else 1)
-        foreseen = Foreseen(f"{draws} draws of {said}", total, theory_bytes(widest), shares)
+        foreseen = Foreseen(f"{draws} draws of {said}", total, theory_bytes(widest), len(grid))
     if problem.data.exact_moments or not check_trials:
         return foreseen
     checked = foresee_simulation(problem, ["network"], trials=check_trials)

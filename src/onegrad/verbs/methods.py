@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-Method = Literal["single", "types", "full_types", "closed", "auto"]
+Method = Literal["types", "closed", "auto"]
 METHODS: tuple[Method, ...] = get_args(Method)
 DEFAULT_METHOD: Method = "types"
 NO_DRAWS: tuple[Method, ...] = ("closed", "auto")  # which may answer without a draw
-AT_ONCE: tuple[Method, ...] = ("single", "closed")  # which have all penalties at little cost
 
 
 def said_draws(method: str | None, draws: int, seed: int) -> str:

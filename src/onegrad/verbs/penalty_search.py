@@ -34,17 +34,25 @@ def penalty_curves(
 ) -> tuple[Floats, list[str]]:
     """Return the metric after the last step, a row per draw, for all penalties; and the warnings.
 
-    "single" has all penalties at the price of one. Other methods pay for each: they go down from
-    the largest by decades until the mean over draws has risen twice, then halve the distance around
-    the lowest. They leave NaN where they did not look, infinity where theory did not converge.
+    The search goes down from the largest penalty by decades until the mean over draws has risen
+    twice, then halves the distance around the lowest. The metric is NaN at penalties that it skips
+    and infinite where theory does not converge.
     """
+    curves = np.full((len(trials), len(ridges)), np.nan)
+    kept = [Shared() for _ in trials]  # a draw is reduced once for all penalties
     how: dict[str, Any] = {"metric": metric, "method": method, "seed": seed}
+
+    def look(place: int) -> None:
+        asked = problem.replace(readout__ridge=(ridges[place],))
+        for row, trial in enumerate(trials):
+            try:
+                curves[row, place] = _value(asked, trial=trial, shared=kept[row], **how)
+            except NotConverged:
+                curves[row, place] = np.inf
+
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        if method == "single":
-            curves = np.array([_values(problem, ridges, trial=t, **how) for t in trials])
-        else:
-            curves = _searched(problem, ridges, trials, **how)
+        search_lowest(curves, look)
     return curves, [str(warning.message) for warning in caught]
 
 
@@ -93,34 +101,12 @@ def closed_curves(
     return curves
 
 
-def _values(problem: Problem, ridges: Sequence[float], *, metric: str, **how: Any) -> Floats:
-    """Return the metric of the network after the last step, for every penalty."""
-    asked = problem.replace(readout__ridge=tuple(ridges))
-    metrics = predict_draw(asked, [NETWORK], **how)[NETWORK.name]
+def _value(problem: Problem, *, metric: str, **how: Any) -> float:
+    """Return the metric of the network after the last step, at the problem's penalty."""
+    metrics = predict_draw(problem, [NETWORK], **how)[NETWORK.name]
     if metric not in metrics:
         raise InvalidInput(f"metric={metric!r}: must be one of {', '.join(metrics)}; choose one")
-    return np.atleast_2d(metrics[metric])[-1]
-
-
-def _searched(
-    problem: Problem, ridges: Sequence[float], trials: Sequence[int], **how: Any
-) -> Floats:
-    """Return the curves at the penalties that lead to the lowest mean, NaN at all others."""
-    curves = np.full((len(trials), len(ridges)), np.nan)
-    kept = [Shared() for _ in trials]  # a draw is reduced once for all penalties
-
-    def look(place: int) -> None:
-        for row, trial in enumerate(trials):
-            try:
-                value = _values(
-                    problem, ridges[place : place + 1], trial=trial, shared=kept[row], **how
-                )[0]
-            except NotConverged:
-                value = np.inf
-            curves[row, place] = value
-
-    search_lowest(curves, look)
-    return curves
+    return float(np.atleast_2d(metrics[metric])[-1, 0])
 
 
 def search_lowest(curves: Floats, look: Callable[[int], None]) -> None:

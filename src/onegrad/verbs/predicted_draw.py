@@ -6,7 +6,7 @@ here imports the readout.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -15,16 +15,11 @@ import numpy as np
 from onegrad.describe.arrays import Floats, Metrics
 from onegrad.describe.exceptions import require_finite
 from onegrad.machine.pulse import moved, part
-from onegrad.models.feature_map import FeatureMap
 from onegrad.models.model import Model
-from onegrad.moments.dense import population_moments
 from onegrad.problem.problem import Problem
 from onegrad.problem.protocol import Readout
 from onegrad.theory.errors_by_types import TypeErrors
 from onegrad.theory.model_types import ModelTypes
-from onegrad.theory.reduced_moments import ReducedMoments, Tridiagonal
-from onegrad.theory.ridge import RidgeErrors, ridge_errors
-from onegrad.theory.structured import STRUCTURED_FROM, structured_moments
 from onegrad.training.instance import Instance, draw
 from onegrad.training.layers import Layers
 from onegrad.training.reuse import Shared
@@ -56,19 +51,14 @@ def predict_draw(
         if answer is not None:
             return answer
     counts = (problem.samples,) if samples is None else samples
-    run = _kept_run(problem, models, method, seed=seed, trial=trial, shared=shared)
+    run = _kept_run(problem, models, seed=seed, trial=trial, shared=shared)
     by_step = []
-    errors: Mapping[str, RidgeErrors | TypeErrors]
     # Overflow is not hidden: every result is checked for it.
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         steps = problem.recorded_steps
         for place, step in enumerate(steps):
             with part(place / len(steps), (place + 1) / len(steps)):
-                if method == "single":
-                    errors = run.by_one_type(step, counts, np.array(problem.ridges))
-                else:
-                    full = method not in ("types", "auto")
-                    errors = run.by_types(step, counts, problem, full=full)
+                errors = run.by_types(step, counts, problem)
             by_step.append({key: _metrics(error, samples) for key, error in errors.items()})
     results = stack_steps(by_step)
     for model in models:
@@ -76,14 +66,13 @@ def predict_draw(
     return {model.name: results[model.key] for model in models}
 
 
-def _metrics(errors: RidgeErrors | TypeErrors, samples: tuple[int, ...] | None) -> Metrics:
+def _metrics(errors: TypeErrors, samples: tuple[int, ...] | None) -> Metrics:
     return {name: v[0] if samples is None else v for name, v in errors.metrics().items()}
 
 
 def _kept_run(
     problem: Problem,
     models: Sequence[Model],
-    method: Method,
     *,
     seed: int,
     trial: int,
@@ -110,7 +99,7 @@ def _kept_run(
     sizes = (problem.samples, problem.samples_in_test) if drawn_before else None
     convex = problem.readout.loss != "square"  # which has fewer types
     names = tuple(model.key for model in models)
-    key = (endless(fixed), sizes, method, convex, seed, trial, names)
+    key = (endless(fixed), sizes, convex, seed, trial, names)
     return shared.get("draw", key, start)
 
 
@@ -119,45 +108,34 @@ class PredictedRun:
 
     def __init__(self, run: Run, models: Sequence[Model]) -> None:
         self._run, self._models = run, models
-        self._moments: dict[int, dict[str, ReducedMoments]] = {}
         self._types: dict[int, dict[str, ModelTypes]] = {}
 
-    def by_one_type(
-        self, step: int, samples: tuple[int, ...], ridges: Floats
-    ) -> dict[str, RidgeErrors]:
-        """Return the errors of the single-type equivalent by model key, samples × penalties."""
-        if step not in self._moments:
-            self._moments[step] = reduced_moments(self._models, *self._drawn(step))
-        return {
-            key: ridge_errors(reduced, samples=np.array(samples), ridge=ridges)
-            for key, reduced in self._moments[step].items()
-        }
-
     def by_types(
-        self, step: int, samples: tuple[int, ...], problem: Problem, *, full: bool = False
+        self, step: int, samples: tuple[int, ...], problem: Problem
     ) -> dict[str, TypeErrors]:
-        """Return the errors by types, samples × penalties; `full` gives each its own covariance."""
+        """Return the errors by types by model key, samples × penalties."""
         how: Any = {
             "samples": samples,
             "ridges": problem.ridges,
             "loss": problem.readout.loss,
             "classes": problem.classes,
         }
-        types = self.types_after(step, full=full)
+        types = self.types_after(step)
         errors = {}
         for key, own in types.items():
             errors[key] = own.errors(**how)
-            _tell(len(errors), len(types))
+            moved(STEP_SHARE + (1 - STEP_SHARE) * len(errors) / len(types))
         return errors
 
-    def types_after(self, step: int, *, full: bool = False) -> dict[str, ModelTypes]:
+    def types_after(self, step: int) -> dict[str, ModelTypes]:
         """Return every model's types after a step, by key."""
         if step not in self._types:
             instance, layers, trained = self._drawn(step)
             signs = instance.problem.binary and instance.problem.training.subtract == "none"
             types = {}
             for key, model in {model.key: model for model in self._models}.items():
-                matrix, feature_map = _read_by(model, instance, layers, trained)
+                matrix = layers.first if model.first_layer == "initial" else trained
+                feature_map = model.feature_map(instance, layers, trained)
                 types[key] = ModelTypes(
                     instance.mixture,
                     instance.teacher,
@@ -166,7 +144,6 @@ class PredictedRun:
                     initial=layers.first,
                     binary=signs,
                     exact_counts=instance.population.counts == "exact",
-                    full=full,
                     rounds=partial(point_rounds, instance),
                     convex=instance.problem.readout.loss != "square",
                 )
@@ -180,50 +157,3 @@ class PredictedRun:
                 self._run.advance()
         trained = self._run.layers.first if step == 0 else self._run.first
         return self._run.instance_at(step), self._run.layers, trained
-
-
-def _tell(done: int, models: int) -> None:
-    """Tell how far a prediction is after so many of its models."""
-    moved(STEP_SHARE + (1 - STEP_SHARE) * done / models)
-
-
-def reduced_moments(
-    models: Sequence[Model],
-    instance: Instance,
-    layers: Layers,
-    trained: Floats,
-    *,
-    dense: bool = False,
-) -> dict[str, ReducedMoments]:
-    """Return every model's reduced moments by key: n×n for wide networks where that holds.
-
-    One way for all models of a draw, so that a gap between two never compares two approximations.
-    """
-    read = {m.key: _read_by(m, instance, layers, trained) for m in models}
-    mixture, teacher = instance.mixture, instance.teacher
-    if not dense and trained.shape[0] > STRUCTURED_FROM * trained.shape[1]:
-        structured: dict[str, ReducedMoments] = {}
-        for key, (matrix, feature_map) in read.items():
-            low_rank = structured_moments(mixture, teacher, matrix, feature_map)
-            if low_rank is None:
-                break
-            structured[key] = low_rank
-            _tell(len(structured), len(read))
-        else:
-            return structured
-    dense_moments = {}
-    for key, (matrix, feature_map) in read.items():
-        moments = population_moments(mixture, teacher, matrix, feature_map)
-        # The matrix is symmetric: its transpose is itself in Fortran order, without a copy.
-        reduced = Tridiagonal.reduce(moments.covariance.T, moments.label)
-        dense_moments[key] = ReducedMoments(reduced, moments.label_power)
-        _tell(len(dense_moments), len(read))
-    return dense_moments
-
-
-def _read_by(
-    model: Model, instance: Instance, layers: Layers, trained: Floats
-) -> tuple[Floats, FeatureMap]:
-    """Return the first layer that the model reads, and what it does with it."""
-    matrix = layers.first if model.first_layer == "initial" else trained
-    return matrix, model.feature_map(instance, layers, trained)

@@ -38,8 +38,6 @@ from onegrad.verbs.predicted_draw import predict_draw
 from onegrad.verbs.preparation_note import note_preparation
 
 DEFAULT_DRAWS = 4
-# Components of some weight whose E‖x‖² differs by more need types.
-SMALLEST_SHARE, LARGEST_RATIO = 0.02, 1.5
 
 
 def predict(
@@ -57,10 +55,9 @@ def predict(
     One value per draw of F, w and the steps' batches: draw t has the F̂ of trial t of `simulate`
     with the same seed. The standard errors are over draws; `theory_error` is how far the test
     error may be off, relative. Method "types" keeps a mean for every component and place along
-    strong directions, and one covariance up to a factor, or one each where that does not hold;
-    "full_types" always one each; "single" treats all samples alike, for comparison. "closed" draws
-    nothing: it returns the mean over draws, in milliseconds and for any n, as a single draw; "auto"
-    takes it where it is sure, and "types" elsewhere, saying so.
+    strong directions, and one covariance up to a factor, or one each where that does not hold.
+    "closed" draws nothing: it returns the mean over draws, in milliseconds and for any n, as a
+    single draw; "auto" takes it where it is sure, and "types" elsewhere, saying so.
     """
     require_problem(problem)
     check_method(method)
@@ -146,7 +143,7 @@ def _along_without_draws(points: Sequence[Problem], names: Sequence[str] | str) 
     """Return the errors of every point by theory without draws, all solved together."""
     asked = []
     for point in points:
-        require_theory(point, "closed")
+        require_theory(point)
         models = closed_models(point, names, method="closed")
         assert models is not None
         asked.append((point, models))
@@ -221,15 +218,13 @@ def _predicted(
                     told(1, 1)
             return errors
         method = "types"
-    instance = checked_start(problem, draws=draws, seed=seed, workers=workers, method=method)
+    instance = checked_start(problem, draws=draws, seed=seed, workers=workers)
     note_preparation(problem)
     models = models_of(instance, names)
     for model in models:
         if model.no_theory is not None:
             raise InvalidInput(f"models={model.name!r}: {model.no_theory}")
     _warn_of_what_is_not_covered(instance, models)
-    if method == "single":
-        _warn_of_sizes(instance)
     common = {"problem": problem, "models": models, "samples": samples, "method": method}
     jobs = [{**common, "seed": seed, "trial": t} for t in range(draws)]
     rows = []
@@ -249,7 +244,7 @@ def _without_draws(
     method: Method,
 ) -> Errors | None:
     """Return the errors by theory without draws; None where "auto" has to draw."""
-    require_theory(problem, method)
+    require_theory(problem)
     models = closed_models(problem, names, method=method)
     if models is None:
         return None
@@ -261,13 +256,11 @@ def _without_draws(
     )
 
 
-def checked_start(
-    problem: Problem, *, draws: int, seed: int, workers: int, method: Method = DEFAULT_METHOD
-) -> Instance:
+def checked_start(problem: Problem, *, draws: int, seed: int, workers: int) -> Instance:
     """Return the instance of the first draw; raise InvalidInput where no prediction can start."""
     require_problem(problem)
     check_counts(draws=draws, seed=seed, workers=workers)
-    require_theory(problem, method)
+    require_theory(problem)
     problem.data.check_fit()
     check_mixture_memory(problem)
     check_memory(problem, [], workers=workers, theory=True)
@@ -282,53 +275,25 @@ def checked_start(
     return instance
 
 
-def require_theory(problem: Problem, method: Method) -> None:
-    """Raise InvalidInput where this method does not know the problem's readout."""
+def require_theory(problem: Problem) -> None:
+    """Raise InvalidInput if theory does not know the problem's readout."""
     if not problem.has_theory:
         raise InvalidInput(
             "readout.batch='same': theory needs samples that the first layer has not seen; use "
             "'fresh', or simulate"
         )
-    loss = problem.readout.loss
-    if problem.classes:
-        _require_theory_of_classes(problem, method)
-    if loss != "square" and method == "single":
-        raise InvalidInput(
-            f"method={method!r}: knows the square loss, not {loss!r}; use method='types'"
-        )
-
-
-def _require_theory_of_classes(problem: Problem, method: Method) -> None:
-    """Raise InvalidInput where theory does not know one output per class."""
+    if not problem.classes:
+        return
     given, loss = "readout.outputs='classes':", problem.readout.loss
     if loss != "square":
         raise InvalidInput(
             f"{given} theory knows outputs per class of the square loss, not {loss!r}; simulate it"
         )
-    if method == "single":
-        raise InvalidInput(f"{given} method='single' knows one output; use method='types'")
     flips = getattr(problem.teacher, "flips", 0.0)
     if flips:
         raise InvalidInput(
             f"{given} theory knows classes without flips, not teacher.flips={flips:g}; use "
             "outputs='one', or simulate it"
-        )
-
-
-def _warn_of_sizes(instance: Instance) -> None:
-    """Warn where components differ so much in size that one type does not stand for all."""
-    sizes = [
-        g.level * len(g.directions)
-        + float(np.sum(g.strengths))
-        + (0.0 if g.mean is None else float(g.mean @ g.mean))
-        for g in instance.mixture.components
-        if g.weight > SMALLEST_SHARE
-    ]
-    if sizes and max(sizes) > LARGEST_RATIO * min(sizes):
-        warnings.warn(
-            f"method='single': E‖x‖² of components differs {max(sizes) / min(sizes):.1f} times, "
-            "where it can be off by half; use method='types'",
-            stacklevel=4,
         )
 
 

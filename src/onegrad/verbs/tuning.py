@@ -18,7 +18,7 @@ from onegrad.verbs.closed_setting import closed_problem
 from onegrad.verbs.compared_metric import require_metric
 from onegrad.verbs.cost import check_memory
 from onegrad.verbs.fit_check import CHECK_TRIALS, check_theory
-from onegrad.verbs.methods import AT_ONCE, DEFAULT_METHOD, Method
+from onegrad.verbs.methods import DEFAULT_METHOD, Method
 from onegrad.verbs.prediction import DEFAULT_DRAWS, check_counts, check_method, checked_start
 from onegrad.verbs.preparation_note import note_preparation
 from onegrad.verbs.tuned import Tuned
@@ -55,7 +55,7 @@ def tune(
     check_method(method)
     callback("progress", progress, arguments=("done", "total"))
     check_counts(draws=draws, seed=seed, workers=workers)
-    require_metric(problem, metric, method)
+    require_metric(problem, metric)
     whole_number("check_trials", check_trials, least=0)
     largest = checked_budget(problem, names, budget)
     widest = problem.replace(network__width=max(largest, problem.width))
@@ -63,8 +63,8 @@ def tune(
     if method == "closed":
         draws, workers = 1, 1
     else:
-        checked_start(widest, draws=draws, seed=seed, workers=workers, method=method)
-    if method not in AT_ONCE:  # which keeps all draws of a candidate until its penalty is found
+        checked_start(widest, draws=draws, seed=seed, workers=workers)
+        # All draws of a candidate stay in memory until its penalty is found.
         check_memory(widest, [], workers=workers * draws, theory=True)
     ridges = RIDGES if "ridge" in names else problem.ridges[:1]
     search = Search(problem, ridges, metric=metric, method=method, draws=draws, seed=seed)

@@ -17,7 +17,7 @@ from onegrad.problem.problem import Problem
 from onegrad.problem.scaling import EXPONENTS, RATES
 from onegrad.verbs.best_constant import best_constant
 from onegrad.verbs.errors import standard_error
-from onegrad.verbs.methods import AT_ONCE, Method
+from onegrad.verbs.methods import Method
 from onegrad.verbs.penalty_search import closed_curves, penalty_curves
 from onegrad.verbs.tuned import Tuned
 from onegrad.verbs.tuned_contrast import contrast_of
@@ -86,22 +86,16 @@ class Search:
             if progress is not None:
                 progress(len(todo), len(todo))
             return
-        together = self._draws_together
         how = {"metric": self.metric, "method": self.method, "seed": self.seed}
-        jobs = [
-            {"problem": candidate(self.problem, *p), "ridges": self.ridges, "trials": t, **how}
-            for p in todo
-            for t in together
-        ]
+        how |= {"ridges": self.ridges, "trials": tuple(range(self.draws))}
+        jobs = [{"problem": candidate(self.problem, *point), **how} for point in todo]
         results = []
         for result in run_jobs(penalty_curves, jobs, workers=workers):
             results.append(result)
             if progress is not None:
                 progress(len(results), len(jobs))
-        for index, point in enumerate(todo):
-            part = results[index * len(together) : (index + 1) * len(together)]
-            self.curves[point] = np.concatenate([curves for curves, _ in part])
-            self.notes[point] = [note for _, notes in part for note in notes]
+        for point, (curves, notes) in zip(todo, results, strict=True):
+            self.curves[point], self.notes[point] = curves, notes
 
     def _evaluate_drafts(self, todo: list[Point]) -> None:
         """Evaluate drafts of theory without draws, all together."""
@@ -128,13 +122,6 @@ class Search:
         self._whole = point
 
     @property
-    def _draws_together(self) -> list[tuple[int, ...]]:
-        """The draws of each job: one where all penalties are seen, all where the mean leads."""
-        if self.method in AT_ONCE:
-            return [(draw,) for draw in range(self.draws)]
-        return [tuple(range(self.draws))]
-
-    @property
     def best(self) -> Point:
         """The point whose best penalty has the lowest mean."""
         if self._whole is not None:
@@ -154,8 +141,7 @@ class Search:
         place, lowest = self._lowest(self.best)
         if not np.isfinite(lowest):
             raise NotConverged(
-                f"tune: theory by {self.method!r} did not converge at any penalty; use "
-                "method='single', or other values"
+                f"tune: theory by {self.method!r} did not converge at any penalty; use other values"
             )
         curves, ridge = self.curves[self.best], self.ridges[place]
         values = {"width": self.best[0], "learning_rate": self.best[1], "ridge": ridge}

@@ -13,8 +13,7 @@ from onegrad.theory.closed.grid_stack import GridStack
 from onegrad.theory.closed.point_errors import point_errors
 from onegrad.theory.closed.response import Fit, WeightResponse
 from onegrad.theory.maximal_rate import marchenko_pastur
-from onegrad.theory.reduced_moments import ReducedMoments, Tridiagonal
-from onegrad.theory.ridge import ridge_errors
+from ridge_oracle import single_type_errors
 
 NEURONS = 50
 SAMPLES, RIDGES = np.array([30.0, 80.0, 400.0]), np.array([1e-2, 1e-4, 1.0])
@@ -94,9 +93,8 @@ def test_one_type_with_a_mean_is_ridge_regression_on_random_features(rng):
         g = rng.normal(0, 1 / np.sqrt(n), (k, n))
         psi = (mean * first + a1 * along * g[:, 0]) / np.sqrt(k)
         omega = (mean**2 + a1**2 * g @ g.T + own * np.eye(k)) / k
-        moments = ReducedMoments(Tridiagonal.reduce(omega.copy(order="F"), psi), square)
-        found = ridge_errors(moments, samples=np.array([m]), ridge=np.array([ridge]))
-        drawn.append([found.test_mse[0, 0], found.train_mse[0, 0], found.squared_weight_norm[0, 0]])
+        found = single_type_errors(omega, psi, square, samples=m, ridge=ridge)
+        drawn.append([found[name] for name in ("test_mse", "train_mse", "squared_weight_norm")])
     average, stderr = np.mean(drawn, axis=0), np.std(drawn, axis=0, ddof=1) / np.sqrt(12)
     ours = np.array([closed.test_mse[0], closed.train_mse[0], closed.norm[0]])
     assert np.all(np.abs(ours - average) <= 4 * stderr + 0.02 * average)

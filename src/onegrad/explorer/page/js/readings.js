@@ -49,7 +49,6 @@ function sentence(rows, metrics, description, place) {
 const METHODS = {
   closed: "theory without draws (closed)",
   types: "theory by types, on drawn networks",
-  full_types: "theory by full types, on drawn networks",
 };
 
 function method(answer, draft) {
