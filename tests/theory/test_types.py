@@ -152,17 +152,18 @@ def test_level_plus_low_rank_is_the_dense_matrix_it_stands_for(rng):
     given = {"traces": 3.0 * types.labels.weights / types.labels.weights.mean(), "rests": 0.1}
     given["rests"] *= given["traces"]
     dense = np.asfortranarray(level * np.eye(24) + factor @ factor.T)
-    errors = [
-        errors_by_types(
-            SharedCovariance(replace(types, **given, **part)),
-            samples=[20, 200],
-            ridges=[1e-2, 1.0],
-            loss="square",
-        ).metrics()
-        for part in ({"covariance": dense}, {"covariance": factor, "level": level})
-    ]
-    for name in ("test_mse", "train_mse", "squared_weight_norm"):
-        np.testing.assert_allclose(errors[0][name], errors[1][name], rtol=1e-8)
+    for samples, ridge in ((20, 1e-2), (20, 1.0), (200, 1e-2), (200, 1.0)):
+        first, second = (
+            solve_by_types(
+                SharedCovariance(replace(types, **given, **part)), samples, ridge, loss="square"
+            ).errors()
+            for part in (
+                {"covariance": dense.copy(order="F")},
+                {"covariance": factor, "level": level},
+            )
+        )
+        for name in ("test_mse", "train_mse", "squared_weight_norm"):
+            assert first[name] == pytest.approx(second[name], rel=1e-8)
 
 
 def test_types_hold_where_components_differ_in_size_and_one_type_does_not():

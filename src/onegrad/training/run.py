@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,9 +11,10 @@ from onegrad.calculus import functions
 from onegrad.calculus.rules import get_rule, with_momentum
 from onegrad.calculus.spectra import matrix_spectrum
 from onegrad.calculus.update_directions import Inputs
-from onegrad.describe.arrays import Floats
+from onegrad.describe.arrays import Floats, Metrics
 from onegrad.describe.checks import of_kind, whole_number
 from onegrad.describe.exceptions import InvalidInput
+from onegrad.problem.problem import Problem
 from onegrad.training.batches import Batch, BatchDraw
 from onegrad.training.instance import Instance, require_instance
 from onegrad.training.layers import Layers, initialise
@@ -159,3 +160,20 @@ def _require_finite(first: Floats, rate: float, number: int) -> None:
             f"must be finite and at most {LARGEST_WEIGHT:g}; lower it, or bring spread, levels, "
             "means and labels nearer to 1"
         )
+
+
+def endless(problem: Problem) -> str:
+    """Return the digest of everything about a problem but how many steps it takes."""
+    if isinstance(problem.scaling.change_exponent, tuple):
+        return problem.digest
+    return problem.replace(training__steps=1).digest
+
+
+def stack_steps(by_step: Sequence[dict[str, Metrics]]) -> dict[str, Metrics]:
+    """Return the metrics by model, with an axis of steps in front where there are several."""
+    if len(by_step) == 1:
+        return by_step[0]
+    return {
+        key: {name: np.stack([part[key][name] for part in by_step]) for name in metrics}
+        for key, metrics in by_step[0].items()
+    }

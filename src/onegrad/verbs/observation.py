@@ -18,9 +18,9 @@ from onegrad.models.model import Model
 from onegrad.models.network import NETWORK
 from onegrad.problem.problem import Problem, require_problem
 from onegrad.training.instance import draw
-from onegrad.training.run import Run
+from onegrad.training.run import Run, stack_steps
 from onegrad.verbs.cost import check_memory
-from onegrad.verbs.trial import TrialRun, measured_steps, stack_steps
+from onegrad.verbs.trial import TrialRun, measured_steps
 
 
 def take_steps(

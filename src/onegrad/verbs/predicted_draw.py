@@ -23,11 +23,10 @@ from onegrad.theory.model_types import ModelTypes
 from onegrad.training.instance import Instance, draw
 from onegrad.training.layers import Layers
 from onegrad.training.reuse import Shared
-from onegrad.training.run import Run
+from onegrad.training.run import Run, endless, stack_steps
 from onegrad.verbs.closed_draw import answer_without_draws
 from onegrad.verbs.methods import DEFAULT_METHOD, NO_DRAWS, Method
 from onegrad.verbs.points import point_rounds
-from onegrad.verbs.trial import endless, stack_steps
 
 STEP_SHARE = 0.2  # of the time of a prediction, about
 

@@ -24,7 +24,7 @@ from onegrad.training.problem_readout import (
     readout_from_sums,
 )
 from onegrad.training.reuse import Shared
-from onegrad.training.run import Run, StepTaken
+from onegrad.training.run import Run, StepTaken, endless, stack_steps
 from onegrad.training.streamed_readout import FeatureSums
 from onegrad.training.streams import Stream
 from onegrad.verbs.evaluation import model_errors
@@ -235,20 +235,3 @@ def _streamed_fits(
                 watch.add(batch.inputs, phi)
                 watch.sums = sums[key]
     return {key: readout_from_sums(instance.problem, sums[key]) for key in maps}
-
-
-def endless(problem: Problem) -> str:
-    """Return the digest of everything about a problem but how many steps it takes."""
-    if isinstance(problem.scaling.change_exponent, tuple):
-        return problem.digest
-    return problem.replace(training__steps=1).digest
-
-
-def stack_steps(by_step: Sequence[dict[str, Metrics]]) -> dict[str, Metrics]:
-    """Return the metrics by model, with an axis of steps in front where there are several."""
-    if len(by_step) == 1:
-        return by_step[0]
-    return {
-        key: {name: np.stack([part[key][name] for part in by_step]) for name in metrics}
-        for key, metrics in by_step[0].items()
-    }
