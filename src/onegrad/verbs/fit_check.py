@@ -3,77 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from onegrad.problem.problem import Problem
 from onegrad.verbs.compared_metric import COMPARED
 from onegrad.verbs.errors import Errors
+from onegrad.verbs.tuned_contrast import FitCheck
 
 CHECK_TRIALS = 16
-CERTAIN, LARGE = 2.0, 0.1  # standard errors, and a share of the simulated error
-
-
-@dataclass(frozen=True)
-class FitCheck:
-    """A predicted error, and the same of networks trained and tested on rows kept from the fit."""
-
-    metric: str
-    predicted: float
-    simulated: float
-    stderr: float  # of the difference
-    trials: int
-
-    @property
-    def difference(self) -> float:
-        """Predicted minus simulated."""
-        return self.predicted - self.simulated
-
-    @property
-    def poor(self) -> bool:
-        """Whether they differ by more than a tenth and more than two standard errors."""
-        size = abs(self.difference)
-        return bool(self._certain and size > LARGE * abs(self.simulated))
-
-    @property
-    def holds(self) -> bool:
-        """Whether they agree to a tenth, and would be told apart if they did not."""
-        known = CERTAIN * self.stderr <= 2 * LARGE * abs(self.simulated)
-        return bool(known and abs(self.difference) <= LARGE * abs(self.simulated))
-
-    @property
-    def _certain(self) -> bool:
-        return bool(not np.isfinite(self.stderr) or abs(self.difference) > CERTAIN * self.stderr)
-
-    def __str__(self) -> str:
-        error = f" ± {self.stderr:.2g}" if np.isfinite(self.stderr) else ""
-        said = (
-            f"predicted {self.metric} {self.predicted:.4g} on the fitted mixture, simulated "
-            f"{self.simulated:.4g} on rows that the fit has not seen ({self.trials} trials), "
-            f"difference {self.difference:+.2g}{error}"
-        )
-        if self.holds:
-            return f"{said}: the fit holds to a tenth"
-        if not self.poor:
-            return f"{said}: too few trials to tell whether the fit holds to a tenth"
-        return (
-            f"{said}: the fit is poor; trust the order of settings more than the level, and try "
-            "other components_per_class, rank, or more rows"
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return {
-            "metric": self.metric,
-            "predicted": self.predicted,
-            "simulated": self.simulated,
-            "difference": self.difference,
-            "stderr": self.stderr if np.isfinite(self.stderr) else None,
-            "trials": self.trials,
-            "poor": self.poor,
-        }
 
 
 def check_prediction(

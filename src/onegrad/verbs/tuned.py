@@ -21,9 +21,8 @@ from onegrad.describe.kept_result import KeptResult
 from onegrad.describe.screen import OnScreen, ScreenTable
 from onegrad.drawing.tuning_picture import draw_tuning
 from onegrad.problem.problem import Problem, require_problem
-from onegrad.verbs.fit_check import FitCheck
 from onegrad.verbs.methods import Method, draws_of
-from onegrad.verbs.tuned_contrast import Contrast
+from onegrad.verbs.tuned_contrast import Contrast, FitCheck
 from onegrad.verbs.tuned_table import tuned_table
 
 if TYPE_CHECKING:
