@@ -105,6 +105,18 @@ def test_every_choice_can_be_changed(visit):
         open_all(page)
 
 
+def test_a_reset_shows_every_field_as_at_the_start_at_once(visit):
+    page = visit.page
+    visit.wait_settled()
+    choices = "[...document.querySelectorAll('.control select')].map((e) => [e.id, e.value])"
+    start, turn = page.evaluate(choices), visit.turn()
+    page.select_option("#field-teacher-kind", index=1)
+    visit.wait_drawn(after=turn)
+    visit.wait_settled()
+    assert page.evaluate(choices) != start  # other fields follow from the kind
+    assert page.evaluate(f"document.getElementById('reset').click(), {choices}") == start
+
+
 def test_every_axis_gives_a_curve(visit):
     page = visit.page
     axes = page.locator("#axis option").evaluate_all("(all) => all.map((o) => o.value)")

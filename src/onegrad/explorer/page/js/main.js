@@ -30,6 +30,7 @@ const ADDRESS_PAUSE = 250; // browsers refuse more than some hundred addresses i
 
 let description;
 let start;
+let opened; // {controls, axes} of the problem that the page opened with
 let state;
 let shown = null; // {answer, draft, job}: the newest curve
 const address = delayed();
@@ -61,6 +62,12 @@ function change(next, { push = false } = {}) {
     if (control.path in state.problem && !(control.path in next.problem)) control.value = control.default;
   }
   state = next;
+  if (same([state.base, state.problem], [start.base, start.problem])) {
+    // Other fields follow from those that were taken back; without this they would show values of
+    // the state before until the server answers, and choosing their own value would change nothing.
+    description = { ...description, ...opened };
+    controls.describe(description.controls);
+  }
   if (asked) ask(); // the server computes while the page shows the state
   showState();
   simulation.changed(state);
@@ -230,6 +237,7 @@ function wire() {
 
 async function begin() {
   description = await server.get("/api/controls");
+  opened = { controls: description.controls, axes: description.axes };
   start = startingState(description);
   state = readState(location.hash, start);
   byId("version").textContent = description.version ?? "";
