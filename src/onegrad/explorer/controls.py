@@ -1,21 +1,22 @@
-"""Controls of the page, read from the fields of the problem: what they are, hold and range over."""
+"""Controls of the page, read from the fields of the problem: their words, values and ranges."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
+from math import sqrt
 from typing import Any
 
+import numpy as np
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from onegrad.describe.checks import LARGEST_COUNT, shown
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.registry import registered_names
-from onegrad.describe.schema import choices, nested_models, plain_types
+from onegrad.describe.schema import bounds_of, choices, nested_models, plain_types
 from onegrad.describe.value import Value
-from onegrad.explorer.data_limits import within_data
-from onegrad.explorer.slider_range import slider_range
-from onegrad.explorer.values import FOLLOWING, companions_of, value_at
+from onegrad.explorer.state import FOLLOWING, ExplorerState, changed, companions_of, value_at
 from onegrad.problem.problem import Problem
 
 OPEN = ("data", "teacher")  # fields that hold one of several kinds
@@ -250,3 +251,130 @@ def _group(path: str) -> str:
     if len(parts) > 2 and parts[2].isdigit():
         return f"Component {int(parts[2]) + 1}"
     return parts[0].capitalize() if len(parts) > 1 or parts[0] in OPEN else "Sizes"
+
+
+BELOW = 4.0  # room under a default that is smaller than its slider's usual end
+AROUND = 30.0  # a slider without bounds spans this factor around its default, both ways
+
+
+def slider_range(
+    info: FieldInfo, extra: dict[str, Any], kind: str, *, default: Any, value: Any
+) -> tuple[float | None, float | None, str]:
+    """Return the ends of a slider and its scale: as the field says, else by its bounds.
+
+    Without an upper bound a slider spans a factor around the default; a value outside widens it,
+    and a small default has room below.
+    """
+    if kind not in ("number", "count"):
+        return None, None, "linear"
+    low, high, open_low, whole = bounds_of(info)
+    middle = default if isinstance(default, float | int) and default else 1.0
+    endless = high is None or high >= LARGEST_COUNT
+    positive = low is not None and (low > 0 or open_low)
+    scale = extra.get("scale", "log" if endless and positive else "linear")
+    top = AROUND * abs(middle) if endless or high is None else high
+    if low is None or (scale == "log" and low <= 0):
+        bottom = middle / AROUND if scale == "log" else -top
+    else:
+        bottom = max(low, middle / AROUND) if scale == "log" else low
+    bottom, top = extra.get("low", bottom), extra.get("high", top)
+    if scale == "log" and 0 < middle < bottom:
+        bottom = max(middle / BELOW, low or 0.0)
+    if isinstance(value, float | int) and not isinstance(value, bool):
+        bottom, top = min(bottom, value or bottom), max(top, value)
+    if whole:
+        return round(bottom), round(top), scale
+    return float(f"{bottom:.4g}"), float(f"{top:.4g}"), scale
+
+
+HALVINGS = 16  # of a slider's range, until its end is known
+
+
+def within_data(problem: Problem, control: Control) -> Control | None:
+    """Return a control whose range the data allow; None where they allow its value alone."""
+    if problem.data.exact_moments or not control.applies(problem):
+        return control
+    if control.low is None or control.high is None:
+        return control
+    if control.value is None:
+        ends = (control.low, control.high)
+        return control if any(_is_allowed(problem, control.path, end) for end in ends) else None
+    low = _furthest(problem, control, control.low)
+    high = _furthest(problem, control, control.high)
+    return None if low == high else replace(control, low=low, high=high)
+
+
+def _furthest(problem: Problem, control: Control, end: float) -> float:
+    """Return the end of a range, or the place nearest to it that is allowed."""
+    if _is_allowed(problem, control.path, end):
+        return end
+    allowed, refused = control.value, end
+    for _ in range(HALVINGS):
+        middle = _middle(allowed, refused, control)
+        if middle in (allowed, refused):
+            break
+        if _is_allowed(problem, control.path, middle):
+            allowed = middle
+        else:
+            refused = middle
+    return allowed
+
+
+def _middle(a: float, b: float, control: Control) -> float:
+    middle = sqrt(a * b) if control.scale == "log" else (a + b) / 2
+    return round(middle) if control.whole else float(f"{middle:.3g}")
+
+
+def _is_allowed(problem: Problem, path: str, value: float) -> bool:
+    try:
+        changed(problem, {path: value})
+    except InvalidInput:
+        return False
+    return True
+
+
+SAMPLES, RIDGE = "readout.samples", "readout.ridge"
+BATCHED = (SAMPLES, RIDGE)  # one reduction serves all points of these
+
+
+@dataclass(frozen=True)
+class CurveAxis:
+    """The values of a curve's axis, and the value that the problem itself has there."""
+
+    path: str
+    values: tuple[float, ...]
+    current: Any
+    whole: bool
+
+
+def axis_of(state: ExplorerState, points: int) -> CurveAxis:
+    """Return the axis of a state with about so many values; raise InvalidInput without a range."""
+    control = axis_control(state)
+    values = _spaced(control, points)
+    return CurveAxis(control.path, values, value_at(state.problem, control.path), control.whole)
+
+
+def axis_control(state: ExplorerState) -> Control:
+    """Return the control of a state's axis."""
+    control = control_at(state.problem, state.axis)
+    if control is None or control.low is None:
+        known = number_controls(controls_of(state.problem), state.problem)
+        names = ", ".join(other.path for other in known)
+        raise InvalidInput(f"axis={shown(state.axis)}: must be one of {names}; choose one")
+    return control
+
+
+def _spaced(control: Control, points: int) -> tuple[float, ...]:
+    assert control.low is not None
+    assert control.high is not None
+    space = np.geomspace if control.scale == "log" else np.linspace
+    values = space(control.low, control.high, points)
+    values[0], values[-1] = control.low, control.high
+    if control.whole:
+        return tuple(int(v) for v in np.unique(np.round(values)))
+    return tuple(float(f"{v:.6g}") for v in values)
+
+
+def problem_at(state: ExplorerState, value: float | list[float]) -> Problem:
+    """Return the problem at one value of the axis."""
+    return changed(state.problem, {state.axis: value})

@@ -11,7 +11,7 @@ from onegrad.describe.checks import shown
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.paths import leaves
 from onegrad.describe.toml import printed
-from onegrad.explorer.axes import BATCHED, SAMPLES, axis_of
+from onegrad.explorer.controls import BATCHED, SAMPLES, axis_of
 from onegrad.explorer.state import ExplorerState
 from onegrad.problem.flags import PROBLEM_FLAGS
 from onegrad.problem.problem import Problem

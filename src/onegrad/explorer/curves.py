@@ -9,7 +9,7 @@ from typing import Any
 
 from onegrad.describe.checks import shown
 from onegrad.describe.exceptions import InvalidInput
-from onegrad.explorer.axes import BATCHED, SAMPLES, CurveAxis, axis_of, problem_at
+from onegrad.explorer.controls import BATCHED, SAMPLES, CurveAxis, axis_of, problem_at
 from onegrad.explorer.crew import Crew
 from onegrad.explorer.curve_points import (
     CLOSED,

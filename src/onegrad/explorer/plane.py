@@ -19,8 +19,7 @@ from onegrad.explorer.curve_points import (
     unknown_to_closed,
 )
 from onegrad.explorer.curves import relative_gap, together
-from onegrad.explorer.state import ExplorerState, changed
-from onegrad.explorer.values import value_at
+from onegrad.explorer.state import ExplorerState, changed, value_at
 from onegrad.problem.problem import Problem
 
 ALPHA, BETA = "scaling.weighting", "scaling.strength"

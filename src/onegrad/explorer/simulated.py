@@ -11,7 +11,7 @@ import numpy as np
 
 from onegrad.describe.checks import shown
 from onegrad.describe.exceptions import InvalidInput
-from onegrad.explorer.axes import SAMPLES, axis_of, problem_at
+from onegrad.explorer.controls import SAMPLES, axis_of, problem_at
 from onegrad.explorer.crew import Crew
 from onegrad.explorer.state import ExplorerState
 from onegrad.models.resolve import resolve_models
@@ -20,7 +20,7 @@ from onegrad.verbs.cost import check_memory
 from onegrad.verbs.errors import standard_error
 from onegrad.verbs.trial import run_trial
 
-MOST_POINTS, MOST_TRIALS = 24, 32
+MOST_SIMULATED_POINTS, MOST_TRIALS = 24, 32
 DEFAULT_POINTS, DEFAULT_TRIALS = 7, 4
 
 Row = dict[str, dict[str, float]]  # by model and metric
@@ -40,7 +40,10 @@ def simulated_trial(problem: Problem, names: tuple[str, ...], trial: int) -> Row
 
 def checked_size(points: Any, trials: Any) -> tuple[int, int]:
     """Return points and trials; raise InvalidInput where they are no small whole numbers."""
-    for name, value, most in (("points", points, MOST_POINTS), ("trials", trials, MOST_TRIALS)):
+    for name, value, most in (
+        ("points", points, MOST_SIMULATED_POINTS),
+        ("trials", trials, MOST_TRIALS),
+    ):
         whole = isinstance(value, int) and not isinstance(value, bool)
         if not whole or not 2 <= value <= most:
             raise InvalidInput(f"{name}={shown(value)}: must lie in [2, {most}]; change it")

@@ -6,7 +6,7 @@ from typing import Any
 
 from onegrad.explorer.curve_points import CLOSED
 from onegrad.explorer.layer_spectrum import LayerSpectrum, drawn_layer, layer_by_law
-from onegrad.explorer.values import value_at
+from onegrad.explorer.state import value_at
 from onegrad.problem.problem import Problem
 
 DRAWN = "drawn"
