@@ -10,8 +10,7 @@ from onegrad.describe.checks import shown
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.explorer.copied import copied
 from onegrad.explorer.crew import Crew
-from onegrad.explorer.curve_points import CLOSED, closed_refusal, points_along
-from onegrad.explorer.curves import curve
+from onegrad.explorer.curves import CLOSED, closed_refusal, curve, points_along
 from onegrad.explorer.document import explorer_document
 from onegrad.explorer.plane import degrees, plane
 from onegrad.explorer.remembered import Remembered

@@ -1,29 +1,211 @@
-"""Curves of a state: the axis cut into calls for the crew, and their answers put together."""
+"""Curves of a state along its axis: computed by theory in workers, or simulated point by point."""
 
 from __future__ import annotations
 
 import asyncio
+import math
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from onegrad.describe.checks import shown
-from onegrad.describe.exceptions import InvalidInput
+from onegrad.describe.exceptions import Failure, InvalidInput
 from onegrad.explorer.controls import BATCHED, SAMPLES, CurveAxis, axis_of, problem_at
 from onegrad.explorer.crew import Crew
-from onegrad.explorer.curve_points import (
-    CLOSED,
-    TYPES,
-    CurvePoints,
-    batched_points,
-    closed_refusal,
-    models_with_theory,
-    points_along,
-    unknown_to_closed,
-)
 from onegrad.explorer.metrics import task_metrics
 from onegrad.explorer.state import ExplorerState
+from onegrad.models.model import Model
+from onegrad.models.resolve import models_named, resolve_models
 from onegrad.problem.problem import Problem
+from onegrad.verbs.closed_draw import (
+    predict_closed,
+    predict_closed_together,
+    require_closed_models,
+)
+from onegrad.verbs.closed_setting import closed_problem, require_closed
+from onegrad.verbs.cost import check_memory
+from onegrad.verbs.errors import Errors, standard_error
+from onegrad.verbs.prediction import predict, predict_curve, require_theory
+from onegrad.verbs.trial import run_trial
+
+CLOSED, TYPES = "closed", "types"
+TYPE_DRAWS = 1
+
+Curves = dict[str, dict[str, list[float | None]]]  # by model and metric
+
+
+@dataclass(frozen=True)
+class CurvePoints:
+    """Metrics of models at consecutive points of an axis, and what theory doubts at each."""
+
+    curves: Curves
+    flags: list[tuple[str, ...]]
+    method: str
+
+
+def models_with_theory(problem: Problem, names: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
+    """Return the models that theory knows, and why it does not know the others.
+
+    Raises InvalidInput where it knows none.
+    """
+    models = models_named(problem, list(names), theorem_degree=1)
+    reasons = {
+        name: f"models={name!r}: {model.no_theory}"
+        for name, model in zip(names, models, strict=True)
+        if model.no_theory is not None
+    }
+    known = tuple(name for name in names if name not in reasons)
+    if not known:
+        raise InvalidInput(next(iter(reasons.values())))
+    return known, list(reasons.values())
+
+
+def closed_refusal(problem: Problem, names: Sequence[str]) -> str | None:
+    """Return why theory without draws does not answer for a problem; None where it does."""
+    require_theory(problem, "types")
+    models = models_named(problem, list(names), theorem_degree=1)
+    try:
+        require_closed(problem)
+        require_closed_models(models)
+    except InvalidInput as error:
+        return str(error)
+    return None
+
+
+def unknown_to_closed(refusal: str) -> str:
+    """Return a refusal of theory without draws in words for the page."""
+    field, _, rest = refusal.partition(": ")
+    if field.startswith("method="):  # more than one field together
+        return f"theory without draws does not know this setting ({rest.partition(';')[0]})"
+    return f"theory without draws does not know {field}"
+
+
+def points_along(
+    problems: Sequence[Problem], names: Sequence[str], method: str, draft: bool
+) -> CurvePoints:
+    """Return the metrics of models for problems that differ in the field of the axis."""
+    single = _solved_together(problems, names, draft) if method == CLOSED else None
+    if single is None:
+        single = [_single(problem, names, method, draft) for problem in problems]
+    models = list(dict.fromkeys(m for point in single for m in point.curves))
+    metrics = list(dict.fromkeys(k for p in single for c in p.curves.values() for k in c))
+    curves = {
+        model: {
+            metric: [point.curves.get(model, {}).get(metric, [None])[0] for point in single]
+            for metric in metrics
+        }
+        for model in models
+    }
+    return CurvePoints(curves, [point.flags[0] for point in single], method)
+
+
+def _solved_together(
+    problems: Sequence[Problem], names: Sequence[str], draft: bool
+) -> list[CurvePoints] | None:
+    """Return the metrics at every point; None where one has no answer, which is said alone."""
+    try:
+        asked = [(problem, _models(problem, names, draft)) for problem in problems]
+        with np.errstate(all="ignore"):
+            predicted = predict_closed_together(asked, draft=draft)
+    except (InvalidInput, Failure):
+        return None
+    return [
+        CurvePoints(_named(metrics, models, names), [_said(notes)], CLOSED)
+        for (_, models), (metrics, notes) in zip(asked, predicted, strict=True)
+    ]
+
+
+def _single(problem: Problem, names: Sequence[str], method: str, draft: bool) -> CurvePoints:
+    """Return the metrics at one point; a hole with its reason where theory has no answer."""
+    try:
+        if method == CLOSED:
+            curves, notes = _closed(problem, names, None, draft)
+            return CurvePoints(curves, [_said(notes)], method)
+        return by_types(problem, names, None)
+    except (InvalidInput, Failure) as error:
+        return CurvePoints({}, [(str(error),)], method)
+
+
+def batched_points(
+    problem: Problem,
+    names: Sequence[str],
+    samples: tuple[int, ...] | None,
+    method: str,
+    draft: bool,
+) -> CurvePoints:
+    """Return the metrics along samples or along the problem's own penalties, solved together."""
+    if method == CLOSED:
+        curves, notes = _closed(problem, names, samples, draft)
+        count = len(problem.ridges) if samples is None else len(samples)
+        return CurvePoints(curves, [_said(notes)] * count, method)
+    return by_types(problem, names, samples)
+
+
+def _closed(
+    problem: Problem, names: Sequence[str], samples: tuple[int, ...] | None, draft: bool
+) -> tuple[Curves, tuple[str, ...]]:
+    models = _models(problem, names, draft)
+    with np.errstate(all="ignore"):
+        metrics, notes = predict_closed(problem, models, samples=samples, draft=draft)
+    return _named(metrics, models, names), notes
+
+
+def _models(problem: Problem, names: Sequence[str], draft: bool) -> list[Model]:
+    """Return the models; only the default Hermite degree needs the problem to be told."""
+    degree = closed_problem(problem, draft=draft).degree if "hermite" in names else 1
+    return models_named(problem, list(names), theorem_degree=degree)
+
+
+def _named(metrics: dict[str, Any], models: Sequence[Model], names: Sequence[str]) -> Curves:
+    """Return plain numbers under the names that were asked for."""
+    given = dict(zip((model.name for model in models), names, strict=True))
+    return {given[m]: {k: _plain(v) for k, v in own.items()} for m, own in metrics.items()}
+
+
+def by_types(
+    problem: Problem, names: Sequence[str], samples: tuple[int, ...] | None
+) -> CurvePoints:
+    """Return the metrics by types, of one draw of the first layer."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        if samples is None:
+            errors = predict(problem, list(names), method="types", draws=TYPE_DRAWS)
+        else:
+            errors = predict_curve(
+                problem, samples=samples, models=list(names), method="types", draws=TYPE_DRAWS
+            )
+    notes = tuple(dict.fromkeys(str(warning.message) for warning in caught))
+    curves = {
+        given: _of_model(errors, place) for place, given in enumerate(names[: len(errors.models)])
+    }
+    count = len(next(iter(next(iter(curves.values())).values())))
+    return CurvePoints(curves, [_said(notes)] * count, TYPES)
+
+
+def _of_model(errors: Errors, place: int) -> dict[str, list[float | None]]:
+    """Return a model's metrics along samples or penalties, after the last step."""
+    out = {}
+    for metric in errors.metrics:
+        values = errors.estimate(metric).mean[place]
+        if errors.steps is not None:
+            values = values[-1]
+        out[metric] = _plain(values)
+    return out
+
+
+def _said(notes: Sequence[str]) -> tuple[str, ...]:
+    """Return notes of theory without the name of its method, which the page says itself."""
+    return tuple(note.removeprefix("method='closed': ").removeprefix("theory: ") for note in notes)
+
+
+def _plain(values: Any) -> list[float | None]:
+    """Return numbers of six digits, null where one is not finite."""
+    flat = np.ravel(values)
+    return [float(f"{v:.6g}") if np.isfinite(v) else None for v in flat]
+
 
 MOST_POINTS, LEAST_POINTS = 120, 2
 DRAFT_TYPES_POINTS, TYPES_POINTS = 5, 12  # by types a point takes a second or more
@@ -202,3 +384,116 @@ def relative_gap(network: dict[str, Any], model: dict[str, Any]) -> list[float |
     return [
         None if a is None or b is None or a == 0 else float(f"{(b - a) / a:.5g}") for a, b in pairs
     ]
+
+
+MOST_SIMULATED_POINTS, MOST_TRIALS = 24, 32
+DEFAULT_POINTS, DEFAULT_TRIALS = 7, 4
+
+Row = dict[str, dict[str, float]]  # by model and metric
+
+
+def simulated_trial(problem: Problem, names: tuple[str, ...], trial: int) -> Row:
+    """Return the metrics of every model in one trial, after the last step."""
+    check_memory(problem, [], workers=1)
+    models = resolve_models(problem, list(names))
+    check_memory(problem, models, workers=1)
+    results = run_trial(problem, models, trial=trial)
+    return {
+        given: {metric: float(np.ravel(values)[-1]) for metric, values in results[m.name].items()}
+        for given, m in zip(names, models, strict=True)
+    }
+
+
+def checked_size(points: Any, trials: Any) -> tuple[int, int]:
+    """Return points and trials; raise InvalidInput where they are no small whole numbers."""
+    for name, value, most in (
+        ("points", points, MOST_SIMULATED_POINTS),
+        ("trials", trials, MOST_TRIALS),
+    ):
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        if not whole or not 2 <= value <= most:
+            raise InvalidInput(f"{name}={shown(value)}: must lie in [2, {most}]; change it")
+    return points, trials
+
+
+async def simulate_points(
+    crew: Crew,
+    state: ExplorerState,
+    put: Callable[[dict[str, Any]], None],
+    *,
+    points: int,
+    trials: int,
+) -> None:
+    """Put a line per point and model as soon as its trials are done, then {"done": true}.
+
+    Points come in an order that fills the axis evenly. Who cancels gives up the rest.
+    """
+    axis = axis_of(state, points)
+    places = _spread_out(len(axis.values))
+    problems = {i: _problem(state, axis.path, axis.values[i]) for i in places}
+    calls = [
+        (i, crew.call(simulated_trial, problems[i], state.models, t, urgency=rank))
+        for rank, i in enumerate(places)
+        for t in range(trials)
+    ]
+    pending = {asyncio.ensure_future(call): i for i, call in calls}
+    rows: dict[int, list[Row]] = {i: [] for i in places}
+    try:
+        while pending:
+            finished, _ = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+            for task in finished:
+                place = pending.pop(task)
+                rows[place].append(task.result())
+                if len(rows[place]) == trials:
+                    for line in _lines(axis.values[place], rows[place]):
+                        put(line)
+            put({"progress": len(calls) - len(pending), "total": len(calls)})
+        put({"done": True})
+    finally:
+        for task in pending:
+            task.cancel()
+        await asyncio.gather(*pending, return_exceptions=True)
+
+
+def _problem(state: ExplorerState, path: str, value: float) -> Problem:
+    """Return the problem of a point; along m width and step samples stay, as in theory."""
+    if path != SAMPLES:
+        return problem_at(state, value)
+    p = state.problem
+    return p.replace(
+        network__width=p.width, training__samples=p.samples_per_step, readout__samples=int(value)
+    )
+
+
+def _spread_out(count: int) -> list[int]:
+    """Return 0 … count − 1, ends first, then halves, quarters, …"""
+    places = [0, count - 1]
+    parts = 1
+    while len(set(places)) < count:
+        parts *= 2
+        places += [round(i * (count - 1) / parts) for i in range(1, parts)]
+    return list(dict.fromkeys(places))
+
+
+def _lines(x: float, rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """Return a line per model: means and standard errors over the trials of a point."""
+    return [
+        {
+            "x": x,
+            "model": model,
+            "metrics": {
+                metric: _estimate(np.array([row[model][metric] for row in rows]))
+                for metric in rows[0][model]
+            },
+            "trials": len(rows),
+        }
+        for model in rows[0]
+    ]
+
+
+def _estimate(values: np.ndarray[Any, Any]) -> dict[str, float | None]:
+    stderr = float(standard_error(values))
+    return {
+        "mean": float(f"{values.mean():.6g}"),
+        "stderr": float(f"{stderr:.4g}") if math.isfinite(stderr) else None,
+    }

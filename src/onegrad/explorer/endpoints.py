@@ -14,8 +14,8 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from onegrad.describe.exceptions import Failure, InvalidInput
 from onegrad.explorer.answers import ANSWERS, MOST_SIMULATIONS, ExplorerDesk
 from onegrad.explorer.controls import axis_of
+from onegrad.explorer.curves import DEFAULT_POINTS, DEFAULT_TRIALS, checked_size, simulate_points
 from onegrad.explorer.guard import Refused
-from onegrad.explorer.simulated import DEFAULT_POINTS, DEFAULT_TRIALS, checked_size, simulate_points
 from onegrad.explorer.strict_json import read_json
 from onegrad.explorer.turns import LONGEST_VIEW, VIEW, Overtaken
 

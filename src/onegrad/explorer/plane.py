@@ -10,15 +10,16 @@ import numpy as np
 from onegrad.describe.checks import shown
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.explorer.crew import Crew
-from onegrad.explorer.curve_points import (
+from onegrad.explorer.curves import (
     CLOSED,
     TYPES,
     CurvePoints,
     closed_refusal,
     points_along,
+    relative_gap,
+    together,
     unknown_to_closed,
 )
-from onegrad.explorer.curves import relative_gap, together
 from onegrad.explorer.state import ExplorerState, changed, value_at
 from onegrad.problem.problem import Problem
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from onegrad.explorer.curve_points import CLOSED
+from onegrad.explorer.curves import CLOSED
 from onegrad.explorer.layer_spectrum import LayerSpectrum, drawn_layer, layer_by_law
 from onegrad.explorer.state import value_at
 from onegrad.problem.problem import Problem
