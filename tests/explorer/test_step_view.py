@@ -6,7 +6,7 @@ import pytest
 from onegrad.describe.exceptions import Failure
 from onegrad.explorer.curves import CLOSED
 from onegrad.explorer.state import changed
-from onegrad.explorer.step_view import DRAWN, step_view
+from onegrad.explorer.views import DRAWN, step_view
 from onegrad.problem.problem import Problem
 from onegrad.training.instance import draw
 from onegrad.training.layers import initialise

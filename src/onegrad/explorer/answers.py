@@ -12,12 +12,11 @@ from onegrad.explorer.copied import copied
 from onegrad.explorer.crew import Crew
 from onegrad.explorer.curves import CLOSED, closed_refusal, curve, points_along
 from onegrad.explorer.document import explorer_document
-from onegrad.explorer.plane import degrees, plane
 from onegrad.explorer.remembered import Remembered
 from onegrad.explorer.sources import real_bases
 from onegrad.explorer.state import DEFAULT_MODELS, START, ExplorerState, read_state
-from onegrad.explorer.step_view import DRAWN, step_view
 from onegrad.explorer.turns import Turns
+from onegrad.explorer.views import DRAWN, degrees, plane, step_view
 from onegrad.problem.problem import Problem
 
 THEORY_SECONDS, TRIAL_SECONDS = 120.0, 300.0
