@@ -8,7 +8,7 @@ import pytest
 from onegrad.cli.building import build_problem
 from onegrad.cli.main import cli
 from onegrad.describe.exceptions import InvalidInput
-from onegrad.explorer.copied import copied
+from onegrad.explorer.export import copied
 from onegrad.explorer.state import read_state
 from onegrad.problem.problem import Problem
 

@@ -6,8 +6,14 @@ import pytest
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.explorer.controls import control_at, controls_of
 from onegrad.explorer.curves import TYPES, batched_points, closed_refusal
-from onegrad.explorer.presets import PRESETS, known_presets
-from onegrad.explorer.sources import REAL, described_sources, first_bases, real_bases
+from onegrad.explorer.presets import (
+    PRESETS,
+    REAL,
+    described_sources,
+    first_bases,
+    known_presets,
+    real_bases,
+)
 from onegrad.explorer.state import changed, read_state
 from onegrad.problem.problem import Problem
 

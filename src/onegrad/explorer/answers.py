@@ -8,12 +8,11 @@ from typing import Any
 
 from onegrad.describe.checks import shown
 from onegrad.describe.exceptions import InvalidInput
-from onegrad.explorer.copied import copied
 from onegrad.explorer.crew import Crew
 from onegrad.explorer.curves import CLOSED, closed_refusal, curve, points_along
-from onegrad.explorer.document import explorer_document
+from onegrad.explorer.export import copied
+from onegrad.explorer.presets import explorer_document, real_bases
 from onegrad.explorer.remembered import Remembered
-from onegrad.explorer.sources import real_bases
 from onegrad.explorer.state import DEFAULT_MODELS, START, ExplorerState, read_state
 from onegrad.explorer.turns import Turns
 from onegrad.explorer.views import DRAWN, degrees, plane, step_view

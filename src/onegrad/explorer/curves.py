@@ -15,7 +15,7 @@ from onegrad.describe.checks import shown
 from onegrad.describe.exceptions import Failure, InvalidInput
 from onegrad.explorer.controls import BATCHED, SAMPLES, CurveAxis, axis_of, problem_at
 from onegrad.explorer.crew import Crew
-from onegrad.explorer.metrics import task_metrics
+from onegrad.explorer.presets import task_metrics
 from onegrad.explorer.state import ExplorerState
 from onegrad.models.model import Model
 from onegrad.models.resolve import models_named, resolve_models

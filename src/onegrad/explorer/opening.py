@@ -15,7 +15,7 @@ from typing import Any
 from onegrad.describe.checks import truth, whole_number
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.extras import require_extra
-from onegrad.explorer.sources import first_bases
+from onegrad.explorer.presets import first_bases
 from onegrad.problem.problem import Problem, require_problem
 
 LOOPBACK = "127.0.0.1"

@@ -1,14 +1,87 @@
-"""Presets: states of the page with a story of one or two sentences. Data, not code."""
+"""Choices that the page offers: starting problems, presets, models, metrics."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
+from onegrad import __version__
+from onegrad.data.rows.reading import is_here
+from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.paths import leaves
-from onegrad.explorer.copied import said_fields
-from onegrad.explorer.sources import DEFAULT
-from onegrad.explorer.state import START, Bases
+from onegrad.explorer.controls import controls_of, number_controls
+from onegrad.explorer.export import said_fields
+from onegrad.explorer.state import START, Bases, ExplorerState
+from onegrad.models.model import MODELS
+from onegrad.models.resolve import models_named as _models_named  # noqa: F401 (registers)
 from onegrad.problem.problem import Problem
+
+DEFAULT = "default"
+DROPS = ("data", "teacher")  # changes that another source makes no sense of
+# Problems on real data: what to call them, what to say, and their fields.
+REAL: dict[str, dict[str, Any]] = {
+    "digits": {
+        "label": "Handwritten digits",
+        "sentence": "Images of 3 and 8, 8 × 8 pixels; theory reads a mixture fitted to half of "
+        "them.",
+        "fields": {
+            "data": {"kind": "empirical", "file": "digits", "classes": "3,8"},
+            "training": {"samples": 40},
+            "readout": {"samples": 60, "ridge": 1e-3},
+            "test_samples": 60,
+        },
+    },
+    "fashion_mnist": {
+        "label": "Fashion-MNIST",
+        "sentence": "Images of shirts and trousers, 28 × 28 pixels; theory reads a mixture fitted "
+        "to half of them.",
+        "fields": {
+            "data": {
+                "kind": "empirical",
+                "file": "fashion-mnist",
+                "classes": "0,1",
+                "fit": {"components_per_class": 2, "rank": 20},
+            },
+            "training": {"samples": 300},
+            "readout": {"samples": 300, "ridge": 1e-2},
+            "test_samples": 1000,
+        },
+    },
+}
+
+
+def first_bases(problem: Problem) -> dict[str, Problem]:
+    """Return the problem that the explorer was opened with, and the default beside another."""
+    default = Problem()
+    return {START: problem} if problem == default else {START: problem, DEFAULT: default}
+
+
+def real_bases() -> dict[str, Problem]:
+    """Return the problems on real data that this machine has; reading them takes seconds."""
+    bases = {}
+    for name, described in REAL.items():
+        if is_here(described["fields"]["data"]["file"]):
+            try:
+                bases[name] = Problem(**described["fields"])
+            except InvalidInput:  # a damaged copy: who asks for it by name is told
+                continue
+    return bases
+
+
+def described_sources(bases: Bases) -> list[dict[str, Any]]:
+    """Return name, label and sentence of every source, and what to forget when it is chosen."""
+    said = {
+        START: ("Gaussian mixture", "The problem that this page was opened with."),
+        DEFAULT: ("Default mixture", "Two components with a spike each, and a ReLU teacher."),
+        **{name: (own["label"], own["sentence"]) for name, own in REAL.items()},
+    }
+    if not bases[START].data.exact_moments:
+        said[START] = ("Your data", "The data that this page was opened with.")
+    return [
+        {"name": name, "label": said[name][0], "sentence": said[name][1], "drops": list(DROPS)}
+        for name in bases
+    ]
+
 
 RATIO, ALPHA, BETA = "network.width_ratio", "scaling.weighting", "scaling.strength"
 WEIGHT, ALIGNMENT = "data.components.0.weight", "data.alignment"
@@ -156,3 +229,128 @@ def known_presets(bases: Bases) -> list[dict[str, Any]]:
 
 def _differs_in_size_alone(problem: Problem) -> bool:
     return set(leaves(said_fields(problem))) <= set(SIZES)
+
+
+METRICS = [
+    {
+        "name": "test_mse",
+        "label": "Test error",
+        "symbol": "E(y − ŷ)²",
+        "sentence": "Mean square error on data that the network has not seen.",
+        "band": True,
+    },
+    {
+        "name": "train_mse",
+        "label": "Training error",
+        "symbol": "(1/m) Σ(y − ŷ)²",
+        "sentence": "Mean square error on the samples that the readout was trained on.",
+    },
+    {
+        "name": "misclassification",
+        "label": "Misclassification",
+        "symbol": "P(sign ŷ ≠ y)",
+        "sentence": "Share of labels with the wrong sign on data that the network has not seen.",
+    },
+    {
+        "name": "train_misclassification",
+        "label": "Training misclassification",
+        "symbol": "",
+        "sentence": "Share of labels with the wrong sign among the readout's own samples.",
+    },
+    {
+        "name": "test_loss",
+        "label": "Test loss",
+        "symbol": "E ℓ(y, ŷ)",
+        "sentence": "The readout's loss on data that the network has not seen.",
+    },
+    {
+        "name": "train_loss",
+        "label": "Training loss",
+        "symbol": "(1/m) Σ ℓ(y, ŷ)",
+        "sentence": "The readout's loss on its own samples.",
+    },
+    {
+        "name": "squared_weight_norm",
+        "label": "Squared weights",
+        "symbol": "‖ŵ‖²",
+        "sentence": "Squared length of the trained second layer.",
+    },
+]
+
+
+def task_metrics(known: Collection[str]) -> list[str]:
+    """Return what is shown first of the metrics that theory knows here.
+
+    Errors on new and on old data; where labels are ±1 the rate of wrong ones and what is minimised.
+    """
+    if "misclassification" not in known:
+        return ["test_mse", "train_mse"]
+    return ["misclassification", "test_loss" if "test_loss" in known else "test_mse"]
+
+
+def explorer_document(state: ExplorerState, bases: Bases) -> dict[str, Any]:
+    """Return everything that the page shows around its curves, for one state."""
+    problem = state.problem
+    controls = controls_of(problem, bases[state.base])
+    axes = [
+        {
+            "path": control.path,
+            "label": control.label,
+            "symbol": control.symbol,
+            "low": control.low,
+            "high": control.high,
+            "scale": control.scale,
+            "main": control.main,
+        }
+        for control in number_controls(controls, problem)
+    ]
+    return {
+        "controls": [control.to_dict() for control in controls],
+        "axes": axes,
+        "models": shown_models(),
+        "metrics": METRICS,
+        "presets": known_presets(bases),
+        "sources": described_sources(bases),
+        "state": {
+            "problem": state.changes,
+            "axis": state.axis,
+            "models": list(state.models),
+            "base": state.base,
+        },
+        "version": __version__,
+    }
+
+
+# What stands for a model's name; models without an entry show their name alone.
+SAID = {
+    "network": ("Network", "The two-layer network after its step."),
+    "hermite": (
+        "Hermite",
+        "The same network with a polynomial in place of its activation, and noise for the rest.",
+    ),
+    "linear": ("Linear", "The Hermite model of degree 1: a linear model with noise."),
+    "untrained": ("Untrained", "The network without the step: random features."),
+    "conditional": (
+        "Conditional",
+        "Gaussian features with the network's means and covariances, given component and strong "
+        "directions.",
+    ),
+}
+DEGREES = list(range(1, 7))
+
+
+def shown_models() -> list[dict[str, Any]]:
+    """Return the models that a page offers: all that are known by name alone, and Hermite's."""
+    offered = []
+    for name in sorted(
+        MODELS, key=lambda name: list(SAID).index(name) if name in SAID else len(SAID)
+    ):
+        family = MODELS[name]
+        label, sentence = SAID.get(name, (name.replace("_", " ").capitalize(), ""))
+        entry: dict[str, Any] = {"name": name, "label": label, "sentence": sentence}
+        if name == "hermite":
+            entry["degrees"] = DEGREES
+        elif family.needs_argument:
+            continue
+        offered.append(entry)
+    return offered

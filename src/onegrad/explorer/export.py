@@ -1,4 +1,4 @@
-"""A state as text to take along: Python, TOML, or a command line."""
+"""A state as a string to take along: Python, TOML, or a command line."""
 
 from __future__ import annotations
 
