@@ -8,7 +8,7 @@ import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from onegrad.explorer.opening import LOOPBACK, explorer_server, listening_on
+from onegrad.explorer.serve import LOOPBACK, explorer_server, listening_on
 from onegrad.problem.problem import Problem
 
 TOKEN = "a-token-of-tests"

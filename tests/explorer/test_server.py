@@ -16,7 +16,7 @@ from explorer_cases import TOKEN, explorer_client, state_of
 
 import onegrad
 from onegrad.describe.exceptions import InvalidInput
-from onegrad.explorer import guard, opening, patience
+from onegrad.explorer import patience, serve, server
 
 COMMAND = [sys.executable, "-c", "from onegrad.cli.main import main; main()", "explore"]
 
@@ -150,7 +150,7 @@ def test_small_answers_are_sent_at_once(monkeypatch):
 
 def test_slow_and_silent_clients_lose_their_connection(monkeypatch):
     monkeypatch.setattr(patience, "HEAD_SECONDS", 0.4)
-    monkeypatch.setattr(guard, "BODY_SECONDS", 0.4)
+    monkeypatch.setattr(server, "BODY_SECONDS", 0.4)
     with explorer_client() as client:
         whole = posted(client.port, "/api/curve", {"points": 2})
         with client.connect() as slow:
@@ -212,7 +212,7 @@ def test_a_simulation_ends_with_its_client():
 
 
 def test_at_most_a_few_workers_are_started():
-    assert 2 <= opening.worker_count() <= opening.MOST_WORKERS
+    assert 2 <= serve.worker_count() <= serve.MOST_WORKERS
 
 
 def test_a_newer_event_overtakes_an_older_one():

@@ -4,8 +4,7 @@ import asyncio
 
 import pytest
 
-from onegrad.explorer.guard import Refused
-from onegrad.explorer.turns import Overtaken, Turns
+from onegrad.explorer.server import Overtaken, Refused, Turns
 
 
 def headers(view, turn):

@@ -14,9 +14,9 @@ import numpy as np
 from onegrad.describe.checks import shown
 from onegrad.describe.exceptions import Failure, InvalidInput
 from onegrad.explorer.controls import BATCHED, SAMPLES, CurveAxis, axis_of, problem_at
-from onegrad.explorer.crew import Crew
 from onegrad.explorer.presets import task_metrics
 from onegrad.explorer.state import ExplorerState
+from onegrad.explorer.workers import Crew
 from onegrad.models.model import Model
 from onegrad.models.resolve import models_named, resolve_models
 from onegrad.problem.problem import Problem

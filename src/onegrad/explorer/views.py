@@ -13,7 +13,6 @@ from onegrad.describe.arrays import Floats
 from onegrad.describe.checks import shown
 from onegrad.describe.exceptions import Failure, InvalidInput
 from onegrad.diagnostics.alignment import watched_directions
-from onegrad.explorer.crew import Crew
 from onegrad.explorer.curves import (
     CLOSED,
     TYPES,
@@ -25,6 +24,7 @@ from onegrad.explorer.curves import (
     unknown_to_closed,
 )
 from onegrad.explorer.state import ExplorerState, changed, value_at
+from onegrad.explorer.workers import Crew
 from onegrad.problem.problem import Problem
 from onegrad.theory.closed.closed_errors import ClosedTheory
 from onegrad.theory.closed.initial_types import initial_features, initial_types

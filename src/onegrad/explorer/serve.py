@@ -59,9 +59,8 @@ def explorer_server(problem: Problem, listening: socket.socket, token: str) -> A
     """Return the server of an explorer, a uvicorn.Server that has not started."""
     import uvicorn
 
-    from onegrad.explorer.answers import ExplorerDesk
-    from onegrad.explorer.application import application
     from onegrad.explorer.patience import PatientProtocol, PatientServer
+    from onegrad.explorer.server import ExplorerDesk, application
 
     port = listening.getsockname()[1]
     hosts = frozenset({f"{LOOPBACK}:{port}", f"localhost:{port}"})

@@ -10,8 +10,8 @@ import pytest
 
 from onegrad.calculus.functions import FUNCTIONS, register_function
 from onegrad.describe.exceptions import Failure, InvalidInput
-from onegrad.explorer import crew as crew_module
-from onegrad.explorer.crew import Crew, WorkerDied
+from onegrad.explorer import workers
+from onegrad.explorer.workers import Crew, WorkerDied
 
 
 def run(work, **how):
@@ -104,7 +104,7 @@ def begin_and_sleep(mark):
 
 
 def test_a_call_that_nobody_waits_for_does_not_keep_its_worker(monkeypatch, tmp_path):
-    monkeypatch.setattr(crew_module, "GRACE_SECONDS", 0.1)
+    monkeypatch.setattr(workers, "GRACE_SECONDS", 0.1)
     mark = tmp_path / "begun"
 
     async def work(crew):
