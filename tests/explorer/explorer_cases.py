@@ -7,6 +7,7 @@ import threading
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from onegrad.explorer.serve import LOOPBACK, explorer_server, listening_on
 from onegrad.problem.problem import Problem
@@ -84,6 +85,14 @@ def explorer_client(problem=None):
         finally:
             server.should_exit = True
             thread.join()
+
+
+def alive(pid):
+    """Return whether a process runs and is no zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z"
+    except OSError:
+        return False
 
 
 def state_of(changes=None, **parts):

@@ -12,7 +12,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from explorer_cases import TOKEN, explorer_client, state_of
+from explorer_cases import TOKEN, alive, explorer_client, state_of
 
 import onegrad
 from onegrad.describe.exceptions import InvalidInput
@@ -100,7 +100,7 @@ def test_a_signal_closes_it_and_no_worker_stays(tmp_path, number):
         process.kill()
     assert process.returncode == 0, err
     assert err == ""
-    assert not [pid for pid in workers if Path(f"/proc/{pid}").exists()]
+    until(lambda: not [pid for pid in workers if alive(pid)])
     assert list(tmp_path.iterdir()) == []  # nothing was written
 
 

@@ -16,7 +16,7 @@ from onegrad.describe.exceptions import Failure, InvalidInput
 from onegrad.explorer.controls import BATCHED, SAMPLES, CurveAxis, axis_of, problem_at
 from onegrad.explorer.presets import task_metrics
 from onegrad.explorer.state import ExplorerState
-from onegrad.explorer.workers import Crew
+from onegrad.explorer.workers import Workers
 from onegrad.models.model import Model
 from onegrad.models.resolve import models_named, resolve_models
 from onegrad.problem.problem import Problem
@@ -225,7 +225,9 @@ class Work:
     notes: list[str]
 
 
-async def curve(crew: Crew, state: ExplorerState, *, points: int, draft: bool) -> dict[str, Any]:
+async def curve(
+    workers: Workers, state: ExplorerState, *, points: int, draft: bool
+) -> dict[str, Any]:
     """Return the errors of a state's models along its axis."""
     if not LEAST_POINTS <= points <= MOST_POINTS:
         raise InvalidInput(
@@ -239,10 +241,10 @@ async def curve(crew: Crew, state: ExplorerState, *, points: int, draft: bool) -
     if method == TYPES:
         most = TYPES_TOGETHER if axis.path in BATCHED else TYPES_POINTS
         axis = axis_of(state, min(points, DRAFT_TYPES_POINTS if draft else most))
-    work = _work(state, axis, method=method, draft=draft, workers=crew.workers)
+    work = _work(state, axis, method=method, draft=draft, workers=workers.count)
     urgency = DRAFT if draft else REFINED
     parts = await together(
-        [crew.call(function, *given, urgency=urgency) for function, given in work.calls]
+        [workers.call(function, *given, urgency=urgency) for function, given in work.calls]
     )
     notes = [*work.notes, *_method_notes(state.problem, refusal), *without_theory]
     joined = _joined(parts, shown_models)
@@ -417,7 +419,7 @@ def checked_size(points: Any, trials: Any) -> tuple[int, int]:
 
 
 async def simulate_points(
-    crew: Crew,
+    workers: Workers,
     state: ExplorerState,
     put: Callable[[dict[str, Any]], None],
     *,
@@ -432,7 +434,7 @@ async def simulate_points(
     places = _spread_out(len(axis.values))
     problems = {i: _problem(state, axis.path, axis.values[i]) for i in places}
     calls = [
-        (i, crew.call(simulated_trial, problems[i], state.models, t, urgency=rank))
+        (i, workers.call(simulated_trial, problems[i], state.models, t, urgency=rank))
         for rank, i in enumerate(places)
         for t in range(trials)
     ]

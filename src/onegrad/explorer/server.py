@@ -39,7 +39,7 @@ from onegrad.explorer.presets import explorer_document, real_bases
 from onegrad.explorer.remembered import Remembered
 from onegrad.explorer.state import DEFAULT_MODELS, START, ExplorerState, read_state
 from onegrad.explorer.views import DRAWN, degrees, plane, step_view
-from onegrad.explorer.workers import Crew
+from onegrad.explorer.workers import Workers
 from onegrad.problem.problem import Problem
 
 Scope = MutableMapping[str, Any]
@@ -393,9 +393,9 @@ class ExplorerDesk:
 
     def __init__(self, bases: dict[str, Problem], *, workers: int) -> None:
         self.bases = dict(bases)
-        self.crew = Crew(workers, seconds=THEORY_SECONDS)
+        self.workers = Workers(workers, seconds=THEORY_SECONDS)
         # Trained networks give way to theory: the page stays live.
-        self.trainers = Crew(
+        self.trainers = Workers(
             max(1, workers - 1), niceness=SIMULATION_NICENESS, seconds=TRIAL_SECONDS
         )
         self.turns, self.remembered = Turns(), Remembered()
@@ -403,12 +403,12 @@ class ExplorerDesk:
 
     async def open(self) -> None:
         """Warm the workers, then see which real data are here."""
-        self.crew.start()
+        self.workers.start()
         problem = self.bases[START]
         if closed_refusal(problem, DEFAULT_MODELS) is None:
             warm = [
-                self.crew.call(points_along, [problem], DEFAULT_MODELS, CLOSED, True)
-                for _ in range(2 * self.crew.workers)
+                self.workers.call(points_along, [problem], DEFAULT_MODELS, CLOSED, True)
+                for _ in range(2 * self.workers.count)
             ]
             await asyncio.gather(*warm, return_exceptions=True)
         self.bases |= await asyncio.to_thread(real_bases)
@@ -422,7 +422,7 @@ class ExplorerDesk:
     async def close(self) -> None:
         """End all work and all workers."""
         self.leave()
-        await asyncio.gather(self.crew.close(), self.trainers.close())
+        await asyncio.gather(self.workers.close(), self.trainers.close())
 
     def state(self, document: dict[str, Any]) -> ExplorerState:
         """Return the state of a request."""
@@ -439,21 +439,21 @@ async def _curve(desk: ExplorerDesk, document: dict[str, Any]) -> dict[str, Any]
         raise InvalidInput(f"points={shown(points)}: must be a whole number; correct it")
     if not isinstance(draft, bool):
         raise InvalidInput(f"draft={shown(draft)}: must be true or false; correct it")
-    return await curve(desk.crew, desk.state(document), points=points, draft=draft)
+    return await curve(desk.workers, desk.state(document), points=points, draft=draft)
 
 
 async def _map(desk: ExplorerDesk, document: dict[str, Any]) -> dict[str, Any]:
-    return await plane(desk.crew, desk.state(document), document.get("size", 9))
+    return await plane(desk.workers, desk.state(document), document.get("size", 9))
 
 
 async def _degree(desk: ExplorerDesk, document: dict[str, Any]) -> dict[str, Any]:
-    return await degrees(desk.crew, desk.state(document))
+    return await degrees(desk.workers, desk.state(document))
 
 
 async def _step(desk: ExplorerDesk, document: dict[str, Any]) -> dict[str, Any]:
     problem = desk.state(document).problem
     method = CLOSED if closed_refusal(problem, ("network",)) is None else DRAWN
-    answer: dict[str, Any] = await desk.crew.call(step_view, problem, method, urgency=STEP)
+    answer: dict[str, Any] = await desk.workers.call(step_view, problem, method, urgency=STEP)
     return answer
 
 

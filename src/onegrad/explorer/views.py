@@ -24,7 +24,7 @@ from onegrad.explorer.curves import (
     unknown_to_closed,
 )
 from onegrad.explorer.state import ExplorerState, changed, value_at
-from onegrad.explorer.workers import Crew
+from onegrad.explorer.workers import Workers
 from onegrad.problem.problem import Problem
 from onegrad.theory.closed.closed_errors import ClosedTheory
 from onegrad.theory.closed.initial_types import initial_features, initial_types
@@ -285,7 +285,7 @@ DEGREE_RANGE = range(7)
 TOLERANCE = 0.01
 
 
-async def plane(crew: Crew, state: ExplorerState, size: Any) -> dict[str, Any]:
+async def plane(workers: Workers, state: ExplorerState, size: Any) -> dict[str, Any]:
     """Return the relative gap of a model to the network over a grid of (α, β)."""
     if not isinstance(size, int) or isinstance(size, bool) or not LEAST_SIZE <= size <= MOST_SIZE:
         raise InvalidInput(
@@ -300,14 +300,14 @@ async def plane(crew: Crew, state: ExplorerState, size: Any) -> dict[str, Any]:
     problems = [changed(state.problem, {ALPHA: a, BETA: b}) for b in beta for a in alpha]
     parts = await together(
         [
-            crew.call(
+            workers.call(
                 points_along, problems[i : i + CHUNK], ("network", model), CLOSED, True, urgency=MAP
             )
             for i in range(0, len(problems), CHUNK)
         ]
     )
     gaps = [gap for part in parts for gap in _gaps(part, model)]
-    at_problem = await crew.call(
+    at_problem = await workers.call(
         points_along, [state.problem], ("network", model), CLOSED, False, urgency=MAP
     )
     return {
@@ -344,12 +344,14 @@ def _gaps(points: CurvePoints, model: str) -> list[float | None]:
     return relative_gap(points.curves["network"], points.curves[model])
 
 
-async def degrees(crew: Crew, state: ExplorerState) -> dict[str, Any]:
+async def degrees(workers: Workers, state: ExplorerState) -> dict[str, Any]:
     """Return the gap of every Hermite degree, the smallest one that is enough, and a sentence."""
     names = ("network", *(f"hermite:{d}" for d in DEGREE_RANGE))
     refusal = closed_refusal(state.problem, names)
     method = CLOSED if refusal is None else TYPES
-    points = await crew.call(points_along, [state.problem], names, method, False, urgency=DEGREES)
+    points = await workers.call(
+        points_along, [state.problem], names, method, False, urgency=DEGREES
+    )
     if not points.curves:
         said = points.flags[0] or ("degrees: have no theory here; change the setting",)
         raise InvalidInput(said[0])

@@ -1,29 +1,37 @@
 """Worker processes of the explorer: the most urgent call first, one call in flight each.
 
-A call whose caller has gone is given a moment to end; then its worker is replaced, so that nothing
-abandoned keeps a processor busy.
+The processes are the package's own workers. A call that nobody waits for any more gets a moment to
+end; then its worker is replaced, so that nothing abandoned keeps a processor busy.
 """
 
 from __future__ import annotations
 
 import asyncio
-import heapq
 import itertools
+import logging
 import os
-import pickle
+import signal
 import sys
-from collections.abc import Callable
+import traceback
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from onegrad.describe.exceptions import Failure, InvalidInput
-from onegrad.describe.registry import snapshot
-from onegrad.explorer.worker_loop import LENGTH, packed
-from onegrad.machine.workers import WORKER_ENVIRONMENT
+from onegrad.describe.registry import Snapshot, adopt, snapshot
+from onegrad.machine.memory import machine_bytes
+from onegrad.machine.workers import Worker
 
 GRACE_SECONDS = 1.0  # for a call that nobody waits for any more
-ANSWER_LIMIT = 2**26  # bytes
+LEAST_BYTES, SHARE = 2e9, 0.5  # of the machine's memory, for one worker
+LOGGER = logging.getLogger(__name__)
+
+
+class WorkerDied(Failure):
+    """A worker ended before it answered."""
 
 
 @dataclass(order=True)
@@ -37,76 +45,19 @@ class Call:
     future: asyncio.Future[Any] = field(compare=False)
 
 
-class WorkerProcess:
-    """One process with one BLAS thread that answers calls."""
-
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        self.process = process
-
-    @classmethod
-    async def start(cls, niceness: int) -> WorkerProcess:
-        """Return a new process; it has a group of its own, so that Ctrl-C reaches it not."""
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "onegrad.explorer.worker_loop",
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            env={
-                **os.environ,
-                **WORKER_ENVIRONMENT,
-                "PYTHONPATH": os.pathsep.join(path or str(Path.cwd()) for path in sys.path),
-            },
-            start_new_session=True,
-            limit=ANSWER_LIMIT,
-        )
-        worker = cls(process)
-        worker._send((niceness, snapshot()))
-        return worker
-
-    def _send(self, message: Any) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.write(packed(message))
-
-    async def answer(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-        """Return the function's result; raise what it raised, or Failure where the worker died."""
-        assert self.process.stdout is not None
-        try:
-            self._send((function, arguments))
-            head = await self.process.stdout.readexactly(LENGTH.size)
-            content = await self.process.stdout.readexactly(LENGTH.unpack(head)[0])
-        except (asyncio.IncompleteReadError, ConnectionError):
-            raise WorkerDied("worker: died at this setting; is memory short? lower it") from None
-        how, result = pickle.loads(content)
-        if how == "value":
-            return result
-        raise InvalidInput(result) if how == "invalid" else Failure(result)
-
-    async def end(self) -> None:
-        """End the process at once and wait until it has gone."""
-        if self.process.returncode is None:
-            self.process.kill()
-        await self.process.wait()
-
-
-class WorkerDied(Failure):
-    """A worker ended before it answered."""
-
-
-class Crew:
+class Workers:
     """Workers and the calls that wait for them."""
 
-    def __init__(self, workers: int, *, niceness: int = 0, seconds: float = 120.0) -> None:
-        self.workers, self._niceness, self._seconds = workers, niceness, seconds
-        self._waiting: list[Call] = []
+    def __init__(self, count: int, *, niceness: int = 0, seconds: float = 120.0) -> None:
+        self.count, self._niceness, self._seconds = count, niceness, seconds
+        self._waiting: asyncio.PriorityQueue[Call] = asyncio.PriorityQueue()
         self._places = itertools.count()
-        self._wake = asyncio.Event()
         self._loops: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
         """Start the workers; calls may be made at once."""
         if not self._loops:
-            self._loops = [asyncio.create_task(self._serve()) for _ in range(self.workers)]
+            self._loops = [asyncio.create_task(self._serve()) for _ in range(self.count)]
 
     async def close(self) -> None:
         """End all workers; calls that wait are cancelled."""
@@ -114,80 +65,131 @@ class Crew:
             loop.cancel()
         await asyncio.gather(*self._loops, return_exceptions=True)
         self._loops = []
-        for call in self._waiting:
-            call.future.cancel()
-        self._waiting.clear()
+        while not self._waiting.empty():
+            self._waiting.get_nowait().future.cancel()
 
     async def call(self, function: Callable[..., Any], *arguments: Any, urgency: int = 0) -> Any:
-        """Return function(*arguments) of a worker; cancel the caller to give it up."""
+        """Return function(*arguments), computed by a worker; cancel the caller to give it up."""
         self.start()
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        heapq.heappush(
-            self._waiting, Call(urgency, next(self._places), function, arguments, future)
-        )
-        self._wake.set()
+        self._waiting.put_nowait(Call(urgency, next(self._places), function, arguments, future))
         return await future
-
-    async def _next(self) -> Call:
-        while True:
-            while self._waiting:
-                call = heapq.heappop(self._waiting)
-                if not call.future.done():
-                    return call
-            self._wake.clear()
-            await self._wake.wait()
 
     async def _serve(self) -> None:
         """Answer calls with one worker, replaced when it dies or has to be given up."""
-        worker: WorkerProcess | None = None
-        try:
-            while True:
-                if worker is None:
-                    worker = await self._started()
-                call = await self._next()
-                if not await self._run(worker, call):
-                    await worker.end()
-                    worker = None
-        finally:
-            if worker is not None:
-                await worker.end()
-
-    async def _started(self) -> WorkerProcess:
-        """Return a new worker, as soon as the system lets one start."""
         while True:
+            worker = None
             try:
-                return await WorkerProcess.start(self._niceness)
+                worker = self._started()
+                while await self._answer(worker, await self._waiting.get()):
+                    pass
             except OSError as error:
-                print(f"onegrad: worker: {error.strerror}; trying again", file=sys.stderr)
+                LOGGER.warning("cannot start a worker (%s); trying again", error.strerror)
                 await asyncio.sleep(GRACE_SECONDS)
+            finally:
+                if worker is not None:
+                    await asyncio.to_thread(worker.kill, wait=True)
 
-    async def _run(self, worker: WorkerProcess, call: Call) -> bool:
+    def _started(self) -> Worker:
+        """Return a worker whose process starts now, before a call needs it."""
+        worker = Worker()
+        with _interrupts_blocked():
+            _observed(worker.submit(_prepared, (self._niceness, snapshot())))
+        return worker
+
+    async def _answer(self, worker: Worker, call: Call) -> bool:
         """Settle a call; return whether the worker can take another."""
-        answer = asyncio.create_task(worker.answer(call.function, call.arguments))
+        if call.future.done():
+            return True
+        try:
+            answer = _observed(worker.submit(_computed, (call.function, call.arguments)))
+        except BrokenProcessPool:  # it died while it was idle: another takes the call
+            self._waiting.put_nowait(call)
+            return False
         try:
             await asyncio.wait(
-                {answer, call.future},
-                timeout=self._seconds,
-                return_when=asyncio.FIRST_COMPLETED,
+                {answer, call.future}, timeout=self._seconds, return_when=asyncio.FIRST_COMPLETED
             )
-            if call.future.done() and not answer.done():  # nobody waits for it any more
-                await asyncio.wait({answer}, timeout=GRACE_SECONDS)
-        finally:
-            if not answer.done():
-                answer.cancel()
-        if answer.cancelled() or not answer.done():
-            if not call.future.done():
-                call.future.set_exception(
-                    Failure(
-                        f"time: this setting takes more than {self._seconds:g} s; lower dimension, "
-                        "samples or width"
-                    )
-                )
-            return False
-        error = answer.exception()
+        except asyncio.CancelledError:  # the workers are closed
+            call.future.cancel()
+            raise
+        if call.future.done() and not answer.done():  # nobody waits for it any more
+            await asyncio.wait({answer}, timeout=GRACE_SECONDS)
+        died = answer.done() and isinstance(answer.exception(), BrokenProcessPool)
         if not call.future.done():
-            if error is None:
-                call.future.set_result(answer.result())
-            else:
+            if not answer.done():
+                call.future.set_exception(_too_slow(self._seconds))
+            elif died:
+                call.future.set_exception(
+                    WorkerDied("worker: died at this setting; is memory short? lower it")
+                )
+            elif (error := answer.exception()) is not None:
                 call.future.set_exception(error)
-        return not isinstance(error, WorkerDied)
+            else:
+                call.future.set_result(answer.result())
+        return answer.done() and not died
+
+
+def _observed(future: Any) -> asyncio.Future[Any]:
+    """Return a worker's future for this loop, whose error may stay unread."""
+    wrapped = asyncio.wrap_future(future)
+    wrapped.add_done_callback(lambda ended: ended.exception())
+    return wrapped
+
+
+def _too_slow(seconds: float) -> Failure:
+    return Failure(
+        f"time: this setting takes more than {seconds:g} s; lower dimension, samples or width"
+    )
+
+
+@contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    """Let a process that is started meanwhile not receive Ctrl-C, which the server handles."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _prepared(niceness: int, known: Snapshot) -> None:
+    """Prepare a worker process: its priority, its memory, and what users have registered."""
+    if niceness:
+        os.nice(niceness)
+    _limit_memory()
+    adopt(known)
+
+
+def _limit_memory() -> None:
+    """Let a setting that needs too much memory fail by itself, not the machine."""
+    try:
+        import resource
+    except ImportError:  # another system than Unix: the server's time limit remains
+        return
+    limit = max(LEAST_BYTES, SHARE * machine_bytes())
+    if limit < float("inf"):
+        most = resource.getrlimit(resource.RLIMIT_AS)[1]
+        resource.setrlimit(resource.RLIMIT_AS, (int(limit), most))
+
+
+def _computed(function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+    """Return function(*arguments) in a worker; raise InvalidInput or Failure with one line."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return function(*arguments)
+    except (InvalidInput, Failure):
+        raise
+    except MemoryError:
+        raise Failure(
+            "memory: is not enough for this setting; lower dimension or samples"
+        ) from None
+    except Exception as error:
+        # The server stays up whatever a setting meets; the terminal has the traceback.
+        traceback.print_exc(file=sys.stderr)
+        line = " ".join(str(error).split())
+        raise Failure(f"{type(error).__name__}: {line}; see the terminal") from None
