@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -418,17 +418,12 @@ def checked_size(points: Any, trials: Any) -> tuple[int, int]:
     return points, trials
 
 
-async def simulate_points(
-    workers: Workers,
-    state: ExplorerState,
-    put: Callable[[dict[str, Any]], None],
-    *,
-    points: int,
-    trials: int,
-) -> None:
-    """Put a line per point and model as soon as its trials are done, then {"done": true}.
+async def simulated_lines(
+    workers: Workers, state: ExplorerState, *, points: int, trials: int
+) -> AsyncGenerator[dict[str, Any], None]:
+    """Yield a line per point and model as soon as its trials are done, at last {"done": true}.
 
-    Points come in an order that fills the axis evenly. Who cancels gives up the rest.
+    Points come in an order that fills the axis evenly. Closing it gives up the rest.
     """
     axis = axis_of(state, points)
     places = _spread_out(len(axis.values))
@@ -448,9 +443,9 @@ async def simulate_points(
                 rows[place].append(task.result())
                 if len(rows[place]) == trials:
                     for line in _lines(axis.values[place], rows[place]):
-                        put(line)
-            put({"progress": len(calls) - len(pending), "total": len(calls)})
-        put({"done": True})
+                        yield line
+            yield {"progress": len(calls) - len(pending), "total": len(calls)}
+        yield {"done": True}
     finally:
         for task in pending:
             task.cancel()

@@ -53,27 +53,39 @@ class Workers:
         self._waiting: asyncio.PriorityQueue[Call] = asyncio.PriorityQueue()
         self._places = itertools.count()
         self._loops: list[asyncio.Task[None]] = []
+        self._asked: set[asyncio.Future[Any]] = set()  # calls that are not answered
+        self._closing: Exception | None = None
 
     def start(self) -> None:
         """Start the workers; calls may be made at once."""
         if not self._loops:
             self._loops = [asyncio.create_task(self._serve()) for _ in range(self.count)]
 
+    def leave(self, error: Exception) -> None:
+        """Answer all calls, and later ones, with an error."""
+        self._closing = error
+        for future in self._asked:
+            if not future.done():
+                future.set_exception(error)
+
     async def close(self) -> None:
-        """End all workers; calls that wait are cancelled."""
+        """End all workers, whatever they do."""
         for loop in self._loops:
             loop.cancel()
         await asyncio.gather(*self._loops, return_exceptions=True)
-        self._loops = []
-        while not self._waiting.empty():
-            self._waiting.get_nowait().future.cancel()
 
     async def call(self, function: Callable[..., Any], *arguments: Any, urgency: int = 0) -> Any:
         """Return function(*arguments), computed by a worker; cancel the caller to give it up."""
+        if self._closing is not None:
+            raise self._closing
         self.start()
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting.put_nowait(Call(urgency, next(self._places), function, arguments, future))
-        return await future
+        self._asked.add(future)
+        try:
+            return await future
+        finally:
+            self._asked.discard(future)
 
     async def _serve(self) -> None:
         """Answer calls with one worker, replaced when it dies or has to be given up."""
@@ -106,13 +118,9 @@ class Workers:
         except BrokenProcessPool:  # it died while it was idle: another takes the call
             self._waiting.put_nowait(call)
             return False
-        try:
-            await asyncio.wait(
-                {answer, call.future}, timeout=self._seconds, return_when=asyncio.FIRST_COMPLETED
-            )
-        except asyncio.CancelledError:  # the workers are closed
-            call.future.cancel()
-            raise
+        await asyncio.wait(
+            {answer, call.future}, timeout=self._seconds, return_when=asyncio.FIRST_COMPLETED
+        )
         if call.future.done() and not answer.done():  # nobody waits for it any more
             await asyncio.wait({answer}, timeout=GRACE_SECONDS)
         died = answer.done() and isinstance(answer.exception(), BrokenProcessPool)

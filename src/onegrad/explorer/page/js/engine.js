@@ -1,10 +1,10 @@
-// What is asked of the server, in which order, and what a newer state overtakes.
+// What is asked of the server, in which order, and what a newer state supersedes.
 //
 // A change asks for a draft at once; when the hands rest, for the refined curve, then for what
 // stands beside it. Every change counts as one turn and cancels all but the draft under way.
 
 import { delayed, latest } from "./latest.js";
-import { overtaken } from "./server.js";
+import { superseded } from "./server.js";
 import { forServer } from "./state.js";
 
 export const DRAFT_POINTS = 8;
@@ -31,7 +31,7 @@ export function createEngine(on) {
     try {
       const body = { state: forServer(job.state), points: DRAFT_POINTS, draft: true };
       const answer = await server.post("/api/curve", body, under.control.signal);
-      if (answer.overtaken || job.turn < drawn || answer.axis !== on.axis()) return;
+      if (job.turn < drawn || answer.axis !== on.axis()) return;
       drawn = job.turn;
       on.curve(answer, { draft: true, job });
     } catch (error) {
@@ -44,7 +44,7 @@ export function createEngine(on) {
   });
 
   function failed(error, job) {
-    if (overtaken(error) || job.turn !== turn) return;
+    if (superseded(error) || job.turn !== turn) return;
     if (error.status === CROWDED) later(4 * REST, () => draft(job));
     else on.error(error, job);
   }
@@ -55,7 +55,7 @@ export function createEngine(on) {
     try {
       const body = { state: forServer(job.state), points: REFINED_POINTS, draft: false };
       const answer = await server.post("/api/curve", body, signal);
-      if (answer.overtaken || job.turn !== turn) return;
+      if (job.turn !== turn) return;
       on.curve(answer, { draft: false, job });
     } catch (error) {
       failed(error, job);
@@ -71,10 +71,10 @@ export function createEngine(on) {
       if (signal.aborted) return;
       try {
         const answer = await server.post(path, body, signal);
-        if (answer.overtaken || job.turn !== turn) return;
+        if (job.turn !== turn) return;
         take(answer);
       } catch (error) {
-        if (overtaken(error) || job.turn !== turn) return;
+        if (superseded(error) || job.turn !== turn) return;
         fail(error);
       }
     }

@@ -41,7 +41,7 @@ const engine = createEngine({
   error: takeError,
   beside,
 });
-const server = connect({ token: new URLSearchParams(location.search).get("token") ?? "", turn: engine.turn });
+const server = connect(new URLSearchParams(location.search).get("token") ?? "");
 engine.use(server);
 const controls = createControls((control, value) => change(withField(state, control, value, paths())));
 const charts = createCharts({ onGo: goAlong, onDrawn: () => drawn() });

@@ -10,19 +10,14 @@ export class Refusal extends Error {
   }
 }
 
-/** Return whether an error only says that a newer request has taken over. */
-export function overtaken(error) {
-  return error.name === "AbortError" || error.status === 409;
+/** Return whether an error only says that the page gave a request up for a newer one. */
+export function superseded(error) {
+  return error.name === "AbortError";
 }
 
-/** Return `get`, `post` and `stream`, all with the token and the present turn. */
-export function connect({ token, turn }) {
-  const view = Array.from(crypto.getRandomValues(new Uint32Array(2)), (n) => n.toString(16)).join("");
-  const headers = () => ({
-    "X-Onegrad-Token": token,
-    "X-Onegrad-View": view,
-    "X-Onegrad-Turn": String(turn()),
-  });
+/** Return `get`, `post` and `stream`, all with the token; the server gives up what is aborted. */
+export function connect(token) {
+  const headers = { "X-Onegrad-Token": token };
 
   async function send(path, options) {
     const response = await fetch(path, { cache: "no-store", ...options }).catch((error) => {
@@ -34,13 +29,13 @@ export function connect({ token, turn }) {
 
   const posted = (body, signal) => ({
     method: "POST",
-    headers: { ...headers(), "Content-Type": "application/json" },
+    headers: { ...headers, "Content-Type": "application/json" },
     body: JSON.stringify(body),
     signal,
   });
 
   return {
-    get: async (path) => (await send(path, { headers: headers() })).json(),
+    get: async (path) => (await send(path, { headers })).json(),
     post: async (path, body, signal) => (await send(path, posted(body, signal))).json(),
     stream: async (path, body, signal, onLine) => {
       const response = await send(path, posted(body, signal));

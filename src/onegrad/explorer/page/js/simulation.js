@@ -2,7 +2,7 @@
 
 import { announce, byId } from "./page.js";
 import { delayed } from "./latest.js";
-import { overtaken } from "./server.js";
+import { superseded } from "./server.js";
 import { forServer, serverKey } from "./state.js";
 
 const PAUSE = 1000; // of the hands, before points are simulated by themselves
@@ -45,7 +45,7 @@ export function createSimulation({ server, onPoint }) {
       });
       if (work === mine) finish(`${points.length} points simulated, bars of ± 2 standard errors`);
     } catch (error) {
-      if (work === mine && !overtaken(error)) finish(`Simulation: ${error.message}`);
+      if (work === mine && !superseded(error)) finish(`Simulation: ${error.message}`);
     }
   }
 
@@ -59,7 +59,7 @@ export function createSimulation({ server, onPoint }) {
       onPoint();
     }
     if (line.total) share = line.progress / line.total;
-    if (!line.done && !line.overtaken) show(`${points.length} points so far`, share);
+    if (!line.done) show(`${points.length} points so far`, share);
   }
 
   function finish(text) {
