@@ -22,7 +22,7 @@ export default [
       "complexity": ["error", 14],
       "consistent-return": "error",
       "eqeqeq": "error",
-      "max-lines": ["error", 260],
+      "max-lines": ["error", 400],
       "no-console": "error",
       "no-dupe-keys": "error",
       "no-eval": "error",

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { delayed, latest } from "../../../src/onegrad/explorer/page/js/latest.js";
+import { delayed, latest } from "../../../src/onegrad/explorer/page/js/requests.js";
 import {
   PLACES, linearTicks, logTicks, paddedRange, placeOf, show, showPercent, valueAt, yRange,
 } from "../../../src/onegrad/explorer/page/js/numbers.js";
-import { readLines } from "../../../src/onegrad/explorer/page/js/server.js";
+import { readLines } from "../../../src/onegrad/explorer/page/js/requests.js";
 
 test("numbers read as people write them", () => {
   assert.equal(show(0.12345), "0.123");

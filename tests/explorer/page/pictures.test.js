@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { flagsOf, heldMetrics, linesOf, rowsAt, tableOf, toCsv } from "../../../src/onegrad/explorer/page/js/curves.js";
-import { bilinear, gapShare, told } from "../../../src/onegrad/explorer/page/js/map.js";
-import { drawSvg, escapeText, linePath } from "../../../src/onegrad/explorer/page/js/svg.js";
+import { bilinear, gapShare, told } from "../../../src/onegrad/explorer/page/js/views.js";
+import { drawSvg, escapeText, linePath } from "../../../src/onegrad/explorer/page/js/export.js";
 
 const answer = {
   axis: "k",

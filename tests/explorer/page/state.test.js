@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { modelLabel, modelStyles } from "../../../src/onegrad/explorer/page/js/colours.js";
-import { toggled } from "../../../src/onegrad/explorer/page/js/models.js";
+import { toggled } from "../../../src/onegrad/explorer/page/js/choices.js";
 import {
   MOST_PINS, applies, fieldValue, presetState, serverKey, startingState, withBase, withField, withPin,
   withShown,

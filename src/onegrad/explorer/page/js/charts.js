@@ -1,11 +1,10 @@
-// One chart for every chosen metric, all along the same axis.
+// One chart for every chosen metric, and the numbers at the present setting.
 
 import { createChart, ink } from "./chart.js";
 import { isDark, modelLabel, modelStyles } from "./colours.js";
-import { drawnGrid, flagsOf, linesOf } from "./curves.js";
-import { interpolate } from "./interpolate.js";
-import { byId, make, named } from "./page.js";
-import { show } from "./numbers.js";
+import { drawnGrid, flagsOf, interpolate, linesOf, rowsAt } from "./curves.js";
+import { show, showPercent } from "./numbers.js";
+import { announce, byId, lineSample, make, named } from "./page.js";
 
 /** Return everything that one metric's chart draws: lines with bands, pins, points. */
 export function chartValues({ answer, state, metric, description, points, pins }) {
@@ -119,4 +118,72 @@ function summary(view) {
     return `${line.label} from ${show(held[0])} to ${show(held.at(-1))}`;
   });
   return `${view.title} along ${view.xLabel}: ${ends.join("; ")}. Values stand in the table below.`;
+}
+
+const NOTABLE = 0.05; // a gap to the network from which it is called one
+
+/** Show the table at the present setting, notes, method and time. */
+export function showReadings({ answer, draft, metrics, description, axis, styles }) {
+  const log = axis.scale === "log";
+  const rows = rowsAt(answer, metrics.map((metric) => metric.name), answer.current, { log })
+    .filter((row) => styles[row.model]);
+  const outside = !(answer.current >= answer.x[0] && answer.current <= answer.x.at(-1));
+  const place = `${axis.symbol || axis.label} = ${show(answer.current)}`;
+  byId("readings-title").textContent = outside
+    ? `The present ${place} is outside of the curve`
+    : `At the marked point, ${place}`;
+  byId("readings").replaceChildren(table(rows, metrics, description, styles));
+  byId("method").textContent = method(answer, draft);
+  showNotes(answer, axis);
+  if (!draft && !outside) announce(sentence(rows, metrics, description, place));
+}
+
+function table(rows, metrics, description, styles) {
+  const gaps = rows.some((row) => row.gap !== null && row.gap !== 0);
+  const head = make("tr", {}, make("th", { scope: "col" }, "Model"),
+    ...metrics.map((metric) => make("th", { scope: "col" }, metric.label)),
+    gaps ? make("th", { scope: "col" }, "Gap to the network") : null,
+    make("th", { scope: "col" }, "Theory off by"));
+  const body = rows.map((row) =>
+    make("tr", { class: Math.abs(row.gap ?? 0) >= NOTABLE ? "notable" : null },
+      make("th", { scope: "row" }, lineSample(styles[row.model]), modelLabel(row.model, description.models)),
+      ...row.values.map((value) => make("td", {}, show(value, 4))),
+      gaps ? make("td", { class: "gap" }, row.gap ? showPercent(row.gap) : "–") : null,
+      make("td", {}, row.error === null ? "–" : `≤ ${showPercent(row.error).replace("+", "")}`)));
+  return make("table", {}, make("thead", {}, head), make("tbody", {}, ...body));
+}
+
+function sentence(rows, metrics, description, place) {
+  const parts = rows.map((row) => {
+    const label = modelLabel(row.model, description.models);
+    return `${label} ${show(row.values[0])}${row.gap ? `, ${showPercent(row.gap)} to the network` : ""}`;
+  });
+  return `${metrics[0]?.label ?? "Error"} at ${place}: ${parts.join("; ")}`;
+}
+
+const METHODS = {
+  closed: "theory without draws (closed)",
+  types: "theory by types, on drawn networks",
+  full_types: "theory by full types, on drawn networks",
+};
+
+function method(answer, draft) {
+  const names = typeof answer.method === "object" && answer.method !== null
+    ? [...new Set(Object.values(answer.method))] : [answer.method];
+  const said = names.filter(Boolean).map((name) => METHODS[name] ?? name).join(" and ");
+  const time = Number.isFinite(answer.milliseconds) ? `, ${show(answer.milliseconds, 2)} ms` : "";
+  return `${answer.x.length} points${draft ? " (draft)" : ""} by ${said || "theory"}${time}`;
+}
+
+/** Show the notes of an answer, and its flags with where on the axis they apply, once each. */
+function showNotes(answer, axis) {
+  const lines = [...new Set(answer.notes ?? [])];
+  for (const { flag, from, to, everywhere } of flagsOf(answer)) {
+    const stretch = from === to ? `= ${show(from)}` : `from ${show(from)} to ${show(to)}`;
+    const where = everywhere ? "" : ` (${axis.symbol || axis.label} ${stretch})`;
+    lines.push(`${flag}${where}`);
+  }
+  const list = byId("notes");
+  list.replaceChildren(...lines.map((line) => make("li", {}, line)));
+  list.hidden = lines.length === 0;
 }

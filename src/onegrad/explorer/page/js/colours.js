@@ -1,4 +1,6 @@
-// Okabe and Ito's colours, apart for colour-blind readers; dashes and markers differ as well.
+// Colours of models and maps, and the light or dark theme.
+
+import { byId } from "./page.js";
 
 const LIGHT = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9"];
 const DARK = ["#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00"];
@@ -54,4 +56,49 @@ export function isDark() {
   const chosen = document.documentElement.dataset.theme;
   if (chosen) return chosen === "dark";
   return matchMedia("(prefers-color-scheme: dark)").matches;
+}
+
+const KEPT = "onegrad-theme";
+
+function kept() {
+  try {
+    return localStorage.getItem(KEPT);
+  } catch {
+    return null; // storage may be forbidden; the system decides then
+  }
+}
+
+function keep(theme) {
+  try {
+    localStorage.setItem(KEPT, theme);
+  } catch {
+    byId("live").textContent = "The theme cannot be kept: storage is forbidden";
+  }
+}
+
+/** Take the colours that were chosen before; first of all, so that nothing flashes. */
+export function takeKeptTheme() {
+  const chosen = kept();
+  if (chosen === "dark" || chosen === "light") document.documentElement.dataset.theme = chosen;
+}
+
+/** Wire the switch; `onChange` redraws what has colours of its own. */
+export function createTheme(onChange) {
+  const button = byId("theme");
+  const show = () => {
+    button.setAttribute("aria-pressed", isDark());
+    button.textContent = isDark() ? "☀" : "☾";
+  };
+  button.addEventListener("click", () => {
+    const next = isDark() ? "light" : "dark";
+    document.documentElement.dataset.theme = next;
+    keep(next);
+    show();
+    onChange();
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+    show();
+    onChange();
+  });
+  show();
 }

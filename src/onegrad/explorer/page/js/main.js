@@ -1,28 +1,21 @@
 // The page: one state, what it shows, and what changes it.
 
-import { readState, writeState } from "./address.js";
-import { axisOf, createCharts } from "./charts.js";
-import { isDark, modelStyles } from "./colours.js";
+import { axisOf, createCharts, showReadings } from "./charts.js";
+import {
+  createPins, fillSelect, pinName, showMetrics, showModels, showPresets, showSources, toggled,
+} from "./choices.js";
+import { createTheme, isDark, modelStyles, takeKeptTheme } from "./colours.js";
 import { createControls } from "./controls.js";
 import { heldMetrics } from "./curves.js";
-import { failDegrees, showDegrees } from "./degree.js";
-import { createEngine, REFINED_POINTS } from "./engine.js";
-import { createKeeping } from "./keeping.js";
-import { delayed } from "./latest.js";
-import { createMap } from "./map.js";
-import { fillSelect, showMetrics, showModels, toggled } from "./models.js";
+import { createKeeping } from "./export.js";
 import { announce, byId } from "./page.js";
-import { createPins, pinName } from "./pins.js";
-import { showReadings } from "./readings.js";
-import { connect } from "./server.js";
+import { connect, createEngine, delayed, REFINED_POINTS } from "./requests.js";
 import { createSimulation } from "./simulation.js";
 import {
-  fieldValue, forServer, presetState, same, serverKey, startingState, withBase, withField, withPin,
-  withShown,
+  fieldValue, forServer, presetState, readState, same, serverKey, startingState, withBase,
+  withField, withPin, withShown, writeState,
 } from "./state.js";
-import { failStep, showStep } from "./step.js";
-import { showPresets, showSources } from "./stories.js";
-import { createTheme, takeKeptTheme } from "./theme.js";
+import { createMap, failDegrees, failStep, showDegrees, showStep } from "./views.js";
 
 const MAP_SIZE = 9;
 const SOURCE_PAUSES = [2000, 4000, 8000, 16000];

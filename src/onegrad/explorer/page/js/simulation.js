@@ -1,8 +1,7 @@
 // Real networks trained for the visible curve: points that appear one by one.
 
 import { announce, byId } from "./page.js";
-import { delayed } from "./latest.js";
-import { superseded } from "./server.js";
+import { delayed, superseded } from "./requests.js";
 import { forServer, serverKey } from "./state.js";
 
 const PAUSE = 1000; // of the hands, before points are simulated by themselves

@@ -1,8 +1,136 @@
-// The map of two exponents: where the simpler model stops to follow the network.
+// Views beside the curves: the Hermite degrees, the step, the map of two exponents.
 
 import { cividis } from "./colours.js";
-import { announce, byId, make } from "./page.js";
-import { show, showPercent } from "./numbers.js";
+import { linearTicks, show, showPercent } from "./numbers.js";
+import { announce, byId, draw, make, named } from "./page.js";
+
+const WIDTH = 320; // of the pictures
+const FLOOR = 1e-4; // of the gaps that are drawn
+const BARS_HEIGHT = 150;
+const TOP = 18;
+const BOTTOM = 28;
+
+/** Return the height of a gap's bar, logarithmic from 0.01 % to 100 %. */
+export function barShare(gap) {
+  const size = Math.min(1, Math.max(FLOOR, Math.abs(gap)));
+  return Math.max(0.02, Math.log(size / FLOOR) / Math.log(1 / FLOOR));
+}
+
+/** Return a gap in as few characters as stand over a bar. */
+export function shortPercent(gap) {
+  const size = 100 * Math.abs(gap);
+  if (size < 0.1) return "<0.1";
+  return `${gap < 0 ? "−" : ""}${size.toFixed(size < 10 ? 1 : 0)} %`;
+}
+
+/** Show the bars and the sentence of an answer. */
+export function showDegrees(answer) {
+  const { degrees, gaps, smallest } = answer;
+  const slot = (WIDTH - 46) / degrees.length;
+  const room = BARS_HEIGHT - TOP - BOTTOM;
+  const tolerance = answer.tolerance ?? 0.01;
+  const parts = [];
+  for (const level of [1e-4, 1e-2, 1]) {
+    const y = BARS_HEIGHT - BOTTOM - room * barShare(level);
+    parts.push(draw("line", { x1: 40, x2: WIDTH, y1: y, y2: y, class: level === tolerance ? "limit" : "grid" }));
+    parts.push(draw("text", { x: 36, y: y + 4, class: "tick end" }, showPercent(level).replace("+", "")));
+  }
+  degrees.forEach((degree, i) => {
+    const known = Number.isFinite(gaps[i]);
+    const height = known ? room * barShare(gaps[i]) : 0;
+    const x = 46 + slot * i + slot * 0.15;
+    const good = smallest !== null && smallest !== undefined && degree === smallest;
+    parts.push(
+      draw("rect", {
+        x, y: BARS_HEIGHT - BOTTOM - height, width: slot * 0.7, height, rx: 2,
+        class: `bar${good ? " good" : ""}${gaps[i] < 0 ? " below" : ""}`,
+      }),
+      draw("text", { x: x + slot * 0.35, y: BARS_HEIGHT - BOTTOM - height - 5, class: "tick middle" },
+        known ? shortPercent(gaps[i]) : "–"),
+      draw("text", { x: x + slot * 0.35, y: BARS_HEIGHT - 10, class: `tick middle${good ? " strong" : ""}` },
+        String(degree)),
+    );
+  });
+  const words = degrees.map((degree, i) => `degree ${degree}: ${showPercent(gaps[i])}`).join(", ");
+  byId("degree-picture").replaceChildren(
+    draw("svg", { viewBox: `0 0 ${WIDTH} ${BARS_HEIGHT}`, role: "img", "aria-label": `Gap to the network by ${words}` }, ...parts),
+  );
+  byId("degree-says").textContent = answer.sentence ?? "";
+  byId("degree-card").classList.remove("stale", "failed");
+}
+
+/** Say why there are no degrees. */
+export function failDegrees(error) {
+  byId("degree-says").textContent = error.message;
+  byId("degree-card").classList.remove("stale");
+  byId("degree-card").classList.add("failed");
+}
+
+const [SPECTRUM_HEIGHT, BASE] = [120, 96];
+
+/** Show the picture and the numbers of an answer. */
+export function showStep(answer) {
+  byId("step-picture").replaceChildren(...(answer.spectrum ? [spectrum(answer.spectrum)] : []));
+  byId("step-numbers").replaceChildren(
+    ...(answer.overlaps ?? []).map(meter),
+    ...(answer.numbers ?? []).map((number) =>
+      make("div", { class: "number-row" },
+        make("dt", {}, ...named(number.label, number.symbol)),
+        make("dd", {}, show(number.value)),
+        number.sentence ? make("dd", { class: "sentence" }, number.sentence) : null)),
+  );
+  byId("step-says").textContent = answer.sentence ?? answer.spectrum?.sentence ?? "";
+  byId("step-card").classList.remove("stale", "failed");
+}
+
+function spectrum({ bulk = [], spikes = [], density = { x: [], y: [] }, symbol, label }) {
+  const high = 1.08 * Math.max(...[...bulk, ...spikes, ...density.x].filter(Number.isFinite));
+  const x = (value) => 8 + ((WIDTH - 16) * value) / high;
+  const outside = spikes.filter(Number.isFinite);
+  const parts = [
+    draw("line", { x1: 4, x2: WIDTH - 4, y1: BASE, y2: BASE, class: "axis" }),
+    ...bulkShape(density, x),
+    ...outside.flatMap((spike) => spikeMark(spike, x(spike))),
+    ...linearTicks(0, high, 5).map((tick) =>
+      draw("text", { x: x(tick), y: BASE + 15, class: "tick middle" }, show(tick))),
+  ];
+  const name = `${label ?? "Singular values of the first layer"} ${symbol ?? ""}`;
+  const places = outside.map((spike) => show(spike)).join(", ");
+  const words = `${name}: bulk up to ${show(bulk[1])}, ${outside.length} outside ${places}`;
+  return draw("svg", { viewBox: `0 0 ${WIDTH} ${SPECTRUM_HEIGHT}`, role: "img", "aria-label": words }, ...parts);
+}
+
+function bulkShape(density, x) {
+  if (!density.x.length) return [];
+  const peak = Math.max(...density.y);
+  const y = (value) => BASE - (70 * value) / peak;
+  const path = density.x.map((value, i) => `${i ? "L" : "M"}${x(value).toFixed(1)} ${y(density.y[i]).toFixed(1)}`);
+  const [first, last] = [x(density.x[0]), x(density.x.at(-1))];
+  return [draw("path", { d: `${path.join("")}L${last} ${BASE}L${first} ${BASE}Z`, class: "bulk" })];
+}
+
+function spikeMark(spike, at) {
+  return [
+    draw("line", { x1: at, x2: at, y1: BASE, y2: BASE - 62, class: "spike" }),
+    draw("circle", { cx: at, cy: BASE - 62, r: 4, class: "spike-head" }),
+    draw("text", { x: Math.min(at, WIDTH - 26), y: BASE - 72, class: "tick middle strong" }, show(spike)),
+  ];
+}
+
+function meter({ value, label, sentence, symbol }) {
+  const bar = make("meter", { min: 0, max: 1, value: value ?? 0, "aria-label": label });
+  return make("div", { class: "number-row" },
+    make("dt", {}, ...named(label, symbol)),
+    make("dd", {}, bar, ` ${show(value)}`),
+    sentence ? make("dd", { class: "sentence" }, sentence) : null);
+}
+
+/** Say why there is nothing about the step. */
+export function failStep(error) {
+  byId("step-says").textContent = error.message;
+  byId("step-card").classList.remove("stale");
+  byId("step-card").classList.add("failed");
+}
 
 const LOW = 1e-3; // gaps below are drawn alike
 const HIGH = 1;
@@ -103,7 +231,7 @@ export function createMap({ onGo }) {
   }
 
   function label() {
-    const exact = place !== null && same(place, answer.here) ? answer.here.gap : null;
+    const exact = place !== null && isHere(place, answer.here) ? answer.here.gap : null;
     const gap = exact ?? (place ? gapAt(place) : null);
     const here = place ? `here α = ${show(place.alpha)}, β = ${show(place.beta)}, gap ${showPercent(gap)}` : "";
     const title = `Where ${answer.name} fails`;
@@ -147,7 +275,7 @@ export function createMap({ onGo }) {
   };
 }
 
-function same(place, here) {
+function isHere(place, here) {
   return place.alpha === here.alpha && place.beta === here.beta;
 }
 

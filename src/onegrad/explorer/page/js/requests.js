@@ -1,11 +1,116 @@
-// What is asked of the server, in which order, and what a newer state supersedes.
+// Requests to the server that the page came from: what is asked, in which order, newest first.
+
+import { forServer } from "./state.js";
+
+const GONE = "server: does not answer; start onegrad explore again and open its new address";
+
+/** An answer that is no success: `status`, and the server's line as message. */
+export class Refusal extends Error {
+  constructor(status, message) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** Return whether an error only says that the page gave a request up for a newer one. */
+export function superseded(error) {
+  return error.name === "AbortError";
+}
+
+/** Return `get`, `post` and `stream`, all with the token; the server gives up what is aborted. */
+export function connect(token) {
+  const headers = { "X-Onegrad-Token": token };
+
+  async function send(path, options) {
+    const response = await fetch(path, { cache: "no-store", ...options }).catch((error) => {
+      throw error.name === "AbortError" ? error : new Refusal(0, GONE);
+    });
+    if (!response.ok) throw new Refusal(response.status, await reason(response));
+    return response;
+  }
+
+  const posted = (body, signal) => ({
+    method: "POST",
+    headers: { ...headers, "Content-Type": "application/json" },
+    body: JSON.stringify(body),
+    signal,
+  });
+
+  return {
+    get: async (path) => (await send(path, { headers })).json(),
+    post: async (path, body, signal) => (await send(path, posted(body, signal))).json(),
+    stream: async (path, body, signal, onLine) => {
+      const response = await send(path, posted(body, signal));
+      await readLines(response.body, onLine);
+    },
+  };
+}
+
+async function reason(response) {
+  const text = await response.text();
+  try {
+    return JSON.parse(text).error ?? text;
+  } catch {
+    return text || `status ${response.status}`;
+  }
+}
+
+/** Call `onLine` with the value of every line of a stream of JSON lines. */
+export async function readLines(body, onLine) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    const lines = (rest + (value ?? "")).split("\n");
+    rest = done ? "" : lines.pop();
+    for (const line of lines) if (line.trim()) onLine(JSON.parse(line));
+    if (done) return;
+  }
+}
+
+/**
+ * Return `ask(job)`: it runs `run(job)` at once, or when the one under way has ended; a job that
+ * waits is replaced by a newer one. `ask.waiting()` tells whether one waits.
+ */
+export function latest(run) {
+  let busy = false;
+  let next = null;
+  async function start(job) {
+    busy = true;
+    try {
+      await run(job);
+    } finally {
+      busy = false;
+      if (next !== null) {
+        const newest = next;
+        next = null;
+        start(newest);
+      }
+    }
+  }
+  const ask = (job) => {
+    if (busy) next = job;
+    else start(job);
+  };
+  ask.waiting = () => next !== null;
+  return ask;
+}
+
+/** Return `later(milliseconds, action)`, which replaces an action that has not run yet. */
+export function delayed() {
+  let timer = 0;
+  const later = (milliseconds, action) => {
+    clearTimeout(timer);
+    timer = setTimeout(action, milliseconds);
+  };
+  later.cancel = () => clearTimeout(timer);
+  return later;
+}
+
 //
 // A change asks for a draft at once; when the hands rest, for the refined curve, then for what
 // stands beside it. Every change counts as one turn and cancels all but the draft under way.
 
-import { delayed, latest } from "./latest.js";
-import { superseded } from "./server.js";
-import { forServer } from "./state.js";
 
 export const DRAFT_POINTS = 8;
 export const REFINED_POINTS = 60;
