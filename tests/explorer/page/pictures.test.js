@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { flagsOf, heldMetrics, linesOf, rowsAt, tableOf, toCsv } from "../../../src/onegrad/explorer/page/js/curves.js";
-import { bilinear, gapShare, told } from "../../../src/onegrad/explorer/page/js/views.js";
+import { bilinear, gapShare, inWords } from "../../../src/onegrad/explorer/page/js/views.js";
 import { drawSvg, escapeText, linePath } from "../../../src/onegrad/explorer/page/js/export.js";
 
 const answer = {
@@ -93,6 +93,6 @@ test("the map is linear between its nodes, and grey beside a hole", () => {
 });
 
 test("a gap is told in words", () => {
-  assert.equal(told(0.69), "69 % above");
-  assert.equal(told(-0.02), "2.0 % below");
+  assert.equal(inWords(0.69), "69 % above");
+  assert.equal(inWords(-0.02), "2.0 % below");
 });

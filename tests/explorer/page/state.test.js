@@ -10,7 +10,8 @@ import {
 
 const models = [{ name: "network", label: "Network" }, { name: "hermite", label: "Hermite", degrees: [1, 2] },
   { name: "linear", label: "Linear" }];
-const description = { axes: [{ path: "a" }], models, metrics: [{ name: "e" }], state: {} };
+const description = { axes: [{ path: "a" }], models, metrics: [{ name: "e" }],
+  state: { base: "start", problem: {}, axis: "a", models: ["network", "hermite:1"] } };
 const start = startingState(description);
 const strength = { path: "strength", default: 0.7, rivals: ["rate", "spread"] };
 const rate = { path: "rate", default: null, rivals: ["strength"], companions: ["spread"] };

@@ -63,26 +63,20 @@ export function createChart(host, { onGo, onDrawn }) {
       bands,
       padding: [10, 24, 0, 0],
       legend: { show: false },
-      cursor: {
-        drag: { x: false, y: false },
-        y: false,
-        points: { show: false },
-        sync: { key: "explorer", setSeries: false },
-      },
+      cursor: { drag: { x: false, y: false }, y: false, points: { show: false },
+        sync: { key: "explorer", setSeries: false } },
       scales: {
         x: { time: false, distr: view.logX ? 3 : 1, range: () => [view.x[0], view.x.at(-1)] },
         y: { distr: view.logY ? 3 : 1, range: () => yRange(view) },
       },
       axes: [axis("x", view.logX, colours), axis("y", view.logY, colours)],
       hooks: {
-        draw: [
-          () => {
-            drawFlagged(plot, view.flagged, ink());
-            drawCurrent(plot, view.current, ink());
-            drawPoints(plot, view.points);
-            onDrawn();
-          },
-        ],
+        draw: [() => {
+          drawFlagged(plot, view.flagged, ink());
+          drawCurrent(plot, view.current, ink());
+          drawPoints(plot, view.points);
+          onDrawn();
+        }],
         setCursor: [(u) => tip.show(u, view)],
       },
     };
@@ -114,9 +108,6 @@ export function createChart(host, { onGo, onDrawn }) {
       if (plot && (host.clientWidth !== plot.width || host.clientHeight !== plot.height)) {
         plot.setSize(size());
       }
-    },
-    redraw() {
-      plot?.redraw(false);
     },
     destroy() {
       plot?.destroy();

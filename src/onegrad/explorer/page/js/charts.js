@@ -133,7 +133,8 @@ export function showReadings({ answer, draft, metrics, description, axis, styles
     ? `The present ${place} is outside of the curve`
     : `At the marked point, ${place}`;
   byId("readings").replaceChildren(table(rows, metrics, description, styles));
-  byId("method").textContent = method(answer, draft);
+  const [count, time] = [`${answer.x.length} points${draft ? " (draft)" : ""}`, show(answer.milliseconds, 2)];
+  byId("method").textContent = `${count} by ${METHODS[answer.method]}, ${time} ms`;
   showNotes(answer, axis);
   if (!draft && !outside) announce(sentence(rows, metrics, description, place));
 }
@@ -164,20 +165,11 @@ function sentence(rows, metrics, description, place) {
 const METHODS = {
   closed: "theory without draws (closed)",
   types: "theory by types, on drawn networks",
-  full_types: "theory by full types, on drawn networks",
 };
-
-function method(answer, draft) {
-  const names = typeof answer.method === "object" && answer.method !== null
-    ? [...new Set(Object.values(answer.method))] : [answer.method];
-  const said = names.filter(Boolean).map((name) => METHODS[name] ?? name).join(" and ");
-  const time = Number.isFinite(answer.milliseconds) ? `, ${show(answer.milliseconds, 2)} ms` : "";
-  return `${answer.x.length} points${draft ? " (draft)" : ""} by ${said || "theory"}${time}`;
-}
 
 /** Show the notes of an answer, and its flags with where on the axis they apply, once each. */
 function showNotes(answer, axis) {
-  const lines = [...new Set(answer.notes ?? [])];
+  const lines = [...new Set(answer.notes)];
   for (const { flag, from, to, everywhere } of flagsOf(answer)) {
     const stretch = from === to ? `= ${show(from)}` : `from ${show(from)} to ${show(to)}`;
     const where = everywhere ? "" : ` (${axis.symbol || axis.label} ${stretch})`;

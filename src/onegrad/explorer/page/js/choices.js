@@ -97,13 +97,13 @@ export function showPresets(description, state, onChoose) {
 
 /** Show the sources of data where there is more than one. */
 export function showSources(description, state, onChoose) {
-  const sources = description.sources ?? [];
+  const { sources } = description;
   byId("source-row").hidden = sources.length < 2;
   if (sources.length < 2) return;
   const select = byId("source");
-  fillSelect(select, sources.map(({ name, label }) => ({ value: name, label: label ?? name })), state.base ?? sources[0].name);
+  fillSelect(select, sources.map(({ name, label }) => ({ value: name, label })), state.base);
   const chosen = sources.find((source) => source.name === select.value);
-  byId("source-says").textContent = chosen?.sentence ?? "";
+  byId("source-says").textContent = chosen?.sentence ?? ""; // none while real data are being read
   select.onchange = () => onChoose(sources.find((source) => source.name === select.value));
 }
 

@@ -103,8 +103,7 @@ export function evenGrid(low, high, count, { log = false } = {}) {
   return grid;
 }
 
-export const DENSE = 161; // points of an interpolated line
-
+const DENSE = 161; // points of an interpolated line
 const FEW = 40; // points below which a line between them would show its corners
 
 /** Return the grid on which an answer is drawn: its own points, a dense one where they are few. */
@@ -126,22 +125,13 @@ export function heldMetrics(answer) {
 
 /** Return one metric's lines of an answer: {model, values, low, high}, on the grid. */
 export function linesOf(answer, metric, grid, { log, band }) {
-  const lines = [];
-  for (const [model, curve] of Object.entries(answer.curves)) {
+  const on = (ys) => (grid === answer.x ? ys : interpolate(answer.x, ys, grid, { log }));
+  return Object.entries(answer.curves).filter(([, curve]) => curve[metric]).map(([model, curve]) => {
     const values = curve[metric];
-    if (!values) continue;
-    const on = (ys) => (grid === answer.x ? ys : interpolate(answer.x, ys, grid, { log }));
     const errors = band ? curve.theory_error : null;
-    const bound = (sign) =>
-      on(values.map((value, i) => shifted(value, errors[i], sign)));
-    lines.push({
-      model,
-      values: on(values),
-      low: errors ? bound(-1) : null,
-      high: errors ? bound(1) : null,
-    });
-  }
-  return lines;
+    const bound = (sign) => errors && on(values.map((value, i) => shifted(value, errors[i], sign)));
+    return { model, values: on(values), low: bound(-1), high: bound(1) };
+  });
 }
 
 function shifted(value, error, sign) {
@@ -149,27 +139,16 @@ function shifted(value, error, sign) {
   return value * Math.max(1 + sign * (error ?? 0), 0.02);
 }
 
-/** Return the value of one curve at x, or null outside of it. */
-export function valueNear(answer, model, metric, x, { log }) {
-  const values = answer.curves[model]?.[metric];
-  if (!values || !Number.isFinite(x) || x < answer.x[0] || x > answer.x.at(-1)) return null;
-  return interpolate(answer.x, values, [x], { log })[0];
-}
-
 /** Return one row per model of what it does at x: values by metric, theory error, gap. */
 export function rowsAt(answer, metrics, x, { log }) {
-  return Object.keys(answer.curves).map((model) => ({
+  const inside = Number.isFinite(x) && x >= answer.x[0] && x <= answer.x.at(-1);
+  const at = (values) => (values && inside ? interpolate(answer.x, values, [x], { log })[0] : null);
+  return Object.entries(answer.curves).map(([model, curve]) => ({
     model,
-    values: metrics.map((metric) => valueNear(answer, model, metric, x, { log })),
-    error: valueNear(answer, model, "theory_error", x, { log }),
-    gap: gapNear(answer, model, x, { log }),
+    values: metrics.map((metric) => at(curve[metric])),
+    error: at(curve.theory_error),
+    gap: at(answer.gap?.[model]),
   }));
-}
-
-function gapNear(answer, model, x, { log }) {
-  const gaps = answer.gap?.[model];
-  if (!gaps || !Number.isFinite(x) || x < answer.x[0] || x > answer.x.at(-1)) return null;
-  return interpolate(answer.x, gaps, [x], { log })[0];
 }
 
 /**

@@ -15,7 +15,7 @@ import {
   fieldValue, forServer, presetState, readState, same, serverKey, startingState, withBase,
   withField, withPin, withShown, writeState,
 } from "./state.js";
-import { createMap, failDegrees, failStep, showDegrees, showStep } from "./views.js";
+import { createMap, failCard, showDegrees, showStep } from "./views.js";
 
 const MAP_SIZE = 9;
 const SOURCE_PAUSES = [2000, 4000, 8000, 16000];
@@ -27,15 +27,14 @@ let opened; // {controls, axes} of the problem that the page opened with
 let state;
 let shown = null; // {answer, draft, job}: the newest curve
 const address = delayed();
-const engine = createEngine({
+const server = connect(new URLSearchParams(location.search).get("token") ?? "");
+const engine = createEngine(server, {
   axis: () => state.axis,
   busy: (flag) => byId("page").classList.toggle("busy", flag),
   curve: takeCurve,
   error: takeError,
   beside,
 });
-const server = connect(new URLSearchParams(location.search).get("token") ?? "");
-engine.use(server);
 const controls = createControls((control, value) => change(withField(state, control, value, paths())));
 const charts = createCharts({ onGo: goAlong, onDrawn: () => drawn() });
 const map = createMap({ onGo: goOnMap });
@@ -151,9 +150,9 @@ function beside(asked) {
   return [
     ...pins.requests(asked, REFINED_POINTS),
     { path: "/api/controls", body, take: takeDescription, fail: takeError },
-    { path: "/api/degree", body, take: showDegrees, fail: failDegrees },
-    { path: "/api/step", body, take: showStep, fail: failStep },
-    { path: "/api/map", body: { ...body, size: MAP_SIZE }, take: map.update, fail: map.fail },
+    { path: "/api/degree", body, take: showDegrees, fail: failCard("degree") },
+    { path: "/api/step", body, take: showStep, fail: failCard("step") },
+    { path: "/api/map", body: { ...body, size: MAP_SIZE }, take: map.update, fail: failCard("map") },
   ];
 }
 
@@ -168,8 +167,8 @@ function lookForSources(pauses) {
   const [pause, ...rest] = pauses;
   if (pause === undefined) return;
   setTimeout(async () => {
-    const known = description.sources?.length ?? 0;
-    const missing = state.base !== null && !description.sources?.some(({ name }) => name === state.base);
+    const known = description.sources.length;
+    const missing = !description.sources.some(({ name }) => name === state.base);
     const next = await server.get("/api/controls").catch(() => null);
     if (next === null) return; // whoever asks for a curve next is told
     description = { ...description, sources: next.sources, presets: next.presets };

@@ -70,30 +70,25 @@ export async function readLines(body, onLine) {
 
 /**
  * Return `ask(job)`: it runs `run(job)` at once, or when the one under way has ended; a job that
- * waits is replaced by a newer one. `ask.waiting()` tells whether one waits.
+ * waits is replaced by a newer one.
  */
 export function latest(run) {
   let busy = false;
   let next = null;
-  async function start(job) {
+  return async function ask(job) {
+    next = job;
+    if (busy) return;
     busy = true;
     try {
-      await run(job);
-    } finally {
-      busy = false;
-      if (next !== null) {
+      while (next !== null) {
         const newest = next;
         next = null;
-        start(newest);
+        await run(newest);
       }
+    } finally {
+      busy = false;
     }
-  }
-  const ask = (job) => {
-    if (busy) next = job;
-    else start(job);
   };
-  ask.waiting = () => next !== null;
-  return ask;
 }
 
 /** Return `later(milliseconds, action)`, which replaces an action that has not run yet. */
@@ -107,11 +102,6 @@ export function delayed() {
   return later;
 }
 
-//
-// A change asks for a draft at once; when the hands rest, for the refined curve, then for what
-// stands beside it. Every change counts as one turn and cancels all but the draft under way.
-
-
 export const DRAFT_POINTS = 8;
 export const REFINED_POINTS = 60;
 const REST = 70; // milliseconds without a change before the refined curve is asked for
@@ -119,61 +109,48 @@ const CROWDED = 429;
 const STUCK = 1000; // milliseconds after which a newer state no longer waits for an older draft
 
 /**
- * Return `{change, turn, signal}`. `on` has: curve(answer, {draft, job}), error(error, job),
- * busy(flag), and `beside`, a list of [path, body(state), take(answer, state), fail(error)].
+ * Return `{change, turn}`. A change asks for a draft at once; when the hands rest, for the refined
+ * curve, then for the views beside it. Every change counts as one turn and aborts all older
+ * requests but the draft under way. `on` has: curve(answer, {draft, job}), error(error, job),
+ * busy(flag), and beside(state), a list of {path, body, take(answer), fail(error)}.
  */
-export function createEngine(on) {
-  let server = null;
+export function createEngine(server, on) {
   let turn = 0;
   let drawn = 0;
   let rest = new AbortController();
   let under = { control: new AbortController(), since: 0 }; // the draft under way
   const later = delayed();
 
-  const draft = latest(async (job) => {
-    on.busy(true);
+  const draft = latest((job) => {
     under = { control: new AbortController(), since: performance.now() };
-    try {
-      const body = { state: forServer(job.state), points: DRAFT_POINTS, draft: true };
-      const answer = await server.post("/api/curve", body, under.control.signal);
-      if (job.turn < drawn || answer.axis !== on.axis()) return;
-      drawn = job.turn;
-      on.curve(answer, { draft: true, job });
-    } catch (error) {
-      failed(error, job);
-      return;
-    } finally {
-      if (job.turn === turn) on.busy(false);
-    }
-    if (job.turn === turn) later(REST, () => refine(job));
+    return ask(job, true, under.control.signal);
   });
 
-  function failed(error, job) {
-    if (superseded(error) || job.turn !== turn) return;
-    if (error.status === CROWDED) later(4 * REST, () => draft(job));
-    else on.error(error, job);
-  }
-
-  async function refine(job) {
-    const { signal } = rest;
+  async function ask(job, isDraft, signal) {
     on.busy(true);
     try {
-      const body = { state: forServer(job.state), points: REFINED_POINTS, draft: false };
+      const points = isDraft ? DRAFT_POINTS : REFINED_POINTS;
+      const body = { state: forServer(job.state), points, draft: isDraft };
       const answer = await server.post("/api/curve", body, signal);
-      if (job.turn !== turn) return;
-      on.curve(answer, { draft: false, job });
+      const old = isDraft ? job.turn < drawn : job.turn !== turn;
+      if (old || answer.axis !== on.axis()) return;
+      drawn = job.turn;
+      on.curve(answer, { draft: isDraft, job });
     } catch (error) {
-      failed(error, job);
+      if (superseded(error) || job.turn !== turn) return;
+      if (error.status === CROWDED) later(4 * REST, () => draft(job));
+      else on.error(error, job);
       return;
     } finally {
       if (job.turn === turn) on.busy(false);
     }
-    await askBeside(job, signal);
+    if (job.turn !== turn) return;
+    if (isDraft) later(REST, () => ask(job, false, rest.signal));
+    else await askBeside(job, signal);
   }
 
   async function askBeside(job, signal) {
     for (const { path, body, take, fail } of on.beside(job.state)) {
-      if (signal.aborted) return;
       try {
         const answer = await server.post(path, body, signal);
         if (job.turn !== turn) return;
@@ -186,22 +163,16 @@ export function createEngine(on) {
   }
 
   return {
-    use: (connection) => {
-      server = connection;
-    },
     turn: () => turn,
     /** Ask for everything of a new state; `at` is when the hand moved. */
-    change(state, at = performance.now()) {
+    change(state, at) {
       turn += 1;
       rest.abort();
       rest = new AbortController();
       later.cancel();
-      if (performance.now() - under.since > STUCK) under.control.abort();
+      const { control, since } = under;
+      setTimeout(() => control.abort(), Math.max(0, STUCK - (performance.now() - since)));
       draft({ turn, state, at });
-    },
-    /** Ask for what stands beside the curve again, as after a new pin. */
-    refresh(state) {
-      askBeside({ turn, state }, rest.signal);
     },
   };
 }

@@ -8,7 +8,7 @@ const PAUSE = 1000; // of the hands, before points are simulated by themselves
 const POINTS = 8;
 const TRIALS = 4;
 
-/** Return `{start, cancel, changed, points}`; `onPoint` is called when there is a new one. */
+/** Return `{changed, points}`; `onPoint` is called when there is a new one. */
 export function createSimulation({ server, onPoint }) {
   let points = [];
   let key = null;
@@ -81,21 +81,19 @@ export function createSimulation({ server, onPoint }) {
   });
 
   return {
-    start,
-    cancel,
-    /** Take a new state: its points are those of no other, and a pause may start anew. */
+    /** Take a new state: its points are those of no other, and a pause may start again. */
     changed(state) {
       button.state = state;
-      if (serverKey(state) !== key) {
+      const other = serverKey(state) !== key;
+      if (other) {
         cancel();
         if (points.length) show("");
         points = [];
         key = null;
-        if (state.automatic) later(PAUSE, () => start(state));
-      } else if (!state.automatic) later.cancel();
-      else if (!work && !points.length) later(PAUSE, () => start(state));
+      }
+      if (state.automatic && (other || !(work || points.length))) later(PAUSE, () => start(state));
+      else if (!state.automatic) later.cancel();
     },
     points: () => points,
-    running: () => work !== null,
   };
 }

@@ -3,38 +3,16 @@
 export const MOST_PINS = 4;
 
 /** Return the state that the server's description starts with. */
-export function startingState(description) {
-  const start = description.state ?? {};
-  const axis = start.axis ?? description.axes[0].path;
-  const models = start.models ?? description.models.slice(0, 2).map((model) => model.name);
-  return freeze({
-    base: start.base ?? null,
-    problem: start.problem ?? {},
-    axis,
-    models,
-    metrics: start.metrics ?? null, // until one chooses, those of the task
-    log: start.log ?? false,
-    automatic: false,
-    preset: null,
-    pins: [],
+export function startingState({ state }) {
+  return Object.freeze({
+    ...state, metrics: null, // until one chooses, those of the task
+    log: false, automatic: false, preset: null, pins: [],
   });
 }
 
-/** Return the state of a preset: what it does not say is as at the start; pins stay. */
-export function presetState(preset, start, current) {
-  const said = preset.state;
-  return freeze({
-    ...start,
-    base: said.base ?? start.base,
-    problem: said.problem ?? {},
-    axis: said.axis ?? start.axis,
-    models: said.models ?? start.models,
-    metrics: said.metrics ?? start.metrics,
-    log: said.log ?? false,
-    automatic: current.automatic,
-    pins: current.pins,
-    preset: preset.name,
-  });
+/** Return the state of a preset: what it does not set is as at the start; pins stay. */
+export function presetState(preset, start, { automatic, pins }) {
+  return Object.freeze({ ...start, ...preset.state, automatic, pins, preset: preset.name });
 }
 
 /**
@@ -53,7 +31,7 @@ export function withField(state, control, value, byPath = new Map()) {
     }
     problem[control.path] = value;
   }
-  return freeze({ ...state, problem });
+  return Object.freeze({ ...state, problem });
 }
 
 /** Return the state on another source of data: what was changed of the old one is dropped. */
@@ -62,18 +40,18 @@ export function withBase(state, source) {
   const kept = Object.entries(state.problem).filter(
     ([path]) => !drops.some((prefix) => path === prefix || path.startsWith(`${prefix}.`)),
   );
-  return freeze({ ...state, base: source.name, problem: Object.fromEntries(kept) });
+  return Object.freeze({ ...state, base: source.name, problem: Object.fromEntries(kept) });
 }
 
 /** Return the state with other things shown: axis, models, metrics, log, automatic, pins. */
 export function withShown(state, changes) {
-  return freeze({ ...state, ...changes });
+  return Object.freeze({ ...state, ...changes });
 }
 
 /** Return the state with the present curves pinned; the oldest pin makes room. */
 export function withPin(state, name) {
   const pin = { base: state.base, problem: state.problem, models: state.models, name };
-  return freeze({ ...state, pins: [...state.pins, pin].slice(-MOST_PINS) });
+  return Object.freeze({ ...state, pins: [...state.pins, pin].slice(-MOST_PINS) });
 }
 
 /** Return the value of a control in this state: as set, else as the server says it holds. */
@@ -109,11 +87,6 @@ export function same(a, b) {
   return JSON.stringify(a ?? null) === JSON.stringify(b ?? null);
 }
 
-function freeze(state) {
-  return Object.freeze(state);
-}
-
-//
 // A field of the problem stands under its own path, what is shown under `show.`:
 //   #some.field=0.9&show.axis=other.field&show.models=network,linear&show.metrics=test_mse
 
@@ -153,68 +126,67 @@ function decode(text) {
   }
 }
 
-function pairsOf(fields) {
-  return Object.entries(fields).map(([path, value]) => [path, writeValue(value)]);
+/** Return pairs of key and text as a fragment of an address, or as the text of a pin in it. */
+function join(pairs) {
+  return pairs.map(([key, text]) => `${encode(key)}=${encode(text)}`).join("&");
+}
+
+/** Return the pairs of such a fragment. */
+function split(text) {
+  return text.split("&").map((pair) => {
+    const [key, ...rest] = pair.split("=");
+    return [decode(key), decode(rest.join("="))];
+  }).filter(([key]) => key);
+}
+
+/** Return the pairs of the problem and its source, which states and pins have. */
+function problemPairs({ base, problem }) {
+  const pairs = Object.entries(problem).map(([path, value]) => [path, writeValue(value)]);
+  return base ? [...pairs, [`${SHOW}source`, base]] : pairs;
 }
 
 /** Return the fragment of a state, without the #. */
 export function writeState(state) {
-  const pairs = pairsOf(state.problem);
-  if (state.base) pairs.push([`${SHOW}source`, state.base]);
-  pairs.push([`${SHOW}axis`, state.axis]);
-  pairs.push([`${SHOW}models`, state.models.join(",")]);
+  const pairs = [...problemPairs(state), [`${SHOW}axis`, state.axis], [`${SHOW}models`, state.models.join(",")]];
   if (state.metrics) pairs.push([`${SHOW}metrics`, state.metrics.join(",")]);
   if (state.log) pairs.push([`${SHOW}log`, "true"]);
   if (state.automatic) pairs.push([`${SHOW}simulate`, "true"]);
   if (state.preset) pairs.push([`${SHOW}preset`, state.preset]);
-  for (const pin of state.pins) pairs.push([`${SHOW}pin`, writePin(pin)]);
-  return pairs.map(([key, text]) => `${encode(key)}=${encode(text)}`).join("&");
+  for (const pin of state.pins) {
+    const own = [[`${SHOW}models`, pin.models.join(",")], [`${SHOW}name`, pin.name]];
+    pairs.push([`${SHOW}pin`, join([...problemPairs(pin), ...own])]);
+  }
+  return join(pairs);
 }
 
-/** Return the state of a fragment, what it does not say taken from `start`. */
+/** Return the state of a fragment; what it does not set is taken from `start`. */
 export function readState(fragment, start) {
   const text = fragment.replace(/^#/, "");
   if (!text) return start;
-  const state = { ...start, problem: {}, log: false, automatic: false, preset: null, pins: [] };
-  for (const pair of text.split("&")) {
-    const [key, ...rest] = pair.split("=");
-    const value = decode(rest.join("="));
-    const name = decode(key);
-    if (!name) continue;
-    if (name.startsWith(SHOW)) readShown(state, name.slice(SHOW.length), value);
-    else state.problem[name] = readValue(value);
+  const fresh = { problem: {}, log: false, automatic: false, preset: null, pins: [] };
+  return readPairs(text, { ...start, ...fresh });
+}
+
+function readPairs(text, state) {
+  for (const [key, value] of split(text)) {
+    if (key.startsWith(SHOW)) readShown(state, key.slice(SHOW.length), value);
+    else state.problem[key] = readValue(value);
   }
   return state;
 }
 
 function readShown(state, name, text) {
   const names = text.split(",").filter(Boolean);
-  if (name === "source" && text) state.base = text;
-  else if (name === "axis" && text) state.axis = text;
-  else if (name === "models" && names.length) state.models = names;
-  else if (name === "metrics" && names.length) state.metrics = names;
-  else if (name === "log") state.log = text === "true";
-  else if (name === "simulate") state.automatic = text === "true";
-  else if (name === "preset") state.preset = text;
-  else if (name === "pin") state.pins.push(readPin(text));
-}
-
-function writePin(pin) {
-  const pairs = pairsOf(pin.problem);
-  if (pin.base) pairs.push([`${SHOW}source`, pin.base]);
-  pairs.push([`${SHOW}models`, pin.models.join(",")], [`${SHOW}name`, pin.name]);
-  return pairs.map(([key, text]) => `${encode(key)}=${encode(text)}`).join("&");
-}
-
-function readPin(text) {
-  const pin = { base: null, problem: {}, models: [], name: "" };
-  for (const pair of text.split("&")) {
-    const [key, ...rest] = pair.split("=");
-    const [name, value] = [decode(key), decode(rest.join("="))];
-    if (name === `${SHOW}source`) pin.base = value;
-    else if (name === `${SHOW}models`) pin.models = value.split(",").filter(Boolean);
-    else if (name === `${SHOW}name`) pin.name = value;
-    else if (name) pin.problem[name] = readValue(value);
-  }
-  return pin;
+  const shown = {
+    source: { base: text || state.base },
+    axis: { axis: text || state.axis },
+    models: { models: names.length ? names : state.models },
+    metrics: { metrics: names.length ? names : state.metrics },
+    log: { log: text === "true" },
+    simulate: { automatic: text === "true" },
+    preset: { preset: text },
+    name: { name: text },
+  };
+  if (name === "pin") state.pins?.push(readPairs(text, { base: null, problem: {}, models: [], name: "" }));
+  else if (Object.hasOwn(shown, name)) Object.assign(state, shown[name]);
 }

@@ -23,90 +23,97 @@ export function shortPercent(gap) {
   return `${gap < 0 ? "−" : ""}${size.toFixed(size < 10 ? 1 : 0)} %`;
 }
 
+/** Show why a card has nothing to show. */
+export function failCard(name) {
+  return (error) => {
+    byId(`${name}-says`).textContent = error.message;
+    byId(`${name}-card`).classList.remove("stale");
+    byId(`${name}-card`).classList.add("failed");
+  };
+}
+
+function finishCard(name, sentence) {
+  byId(`${name}-says`).textContent = sentence;
+  byId(`${name}-card`).classList.remove("stale", "failed");
+}
+
 /** Show the bars and the sentence of an answer. */
-export function showDegrees(answer) {
-  const { degrees, gaps, smallest } = answer;
+export function showDegrees({ degrees, gaps, smallest, tolerance, sentence }) {
   const slot = (WIDTH - 46) / degrees.length;
-  const room = BARS_HEIGHT - TOP - BOTTOM;
-  const tolerance = answer.tolerance ?? 0.01;
+  const foot = BARS_HEIGHT - BOTTOM;
+  const heightOf = (gap) => (foot - TOP) * barShare(gap);
   const parts = [];
   for (const level of [1e-4, 1e-2, 1]) {
-    const y = BARS_HEIGHT - BOTTOM - room * barShare(level);
+    const y = foot - heightOf(level);
     parts.push(draw("line", { x1: 40, x2: WIDTH, y1: y, y2: y, class: level === tolerance ? "limit" : "grid" }));
     parts.push(draw("text", { x: 36, y: y + 4, class: "tick end" }, showPercent(level).replace("+", "")));
   }
   degrees.forEach((degree, i) => {
     const known = Number.isFinite(gaps[i]);
-    const height = known ? room * barShare(gaps[i]) : 0;
+    const height = known ? heightOf(gaps[i]) : 0;
     const x = 46 + slot * i + slot * 0.15;
-    const good = smallest !== null && smallest !== undefined && degree === smallest;
+    const good = degree === smallest;
+    const text = (y, strong, words) =>
+      draw("text", { x: x + slot * 0.35, y, class: `tick middle${strong ? " strong" : ""}` }, words);
     parts.push(
-      draw("rect", {
-        x, y: BARS_HEIGHT - BOTTOM - height, width: slot * 0.7, height, rx: 2,
-        class: `bar${good ? " good" : ""}${gaps[i] < 0 ? " below" : ""}`,
-      }),
-      draw("text", { x: x + slot * 0.35, y: BARS_HEIGHT - BOTTOM - height - 5, class: "tick middle" },
-        known ? shortPercent(gaps[i]) : "–"),
-      draw("text", { x: x + slot * 0.35, y: BARS_HEIGHT - 10, class: `tick middle${good ? " strong" : ""}` },
-        String(degree)),
+      draw("rect", { x, y: foot - height, width: slot * 0.7, height, rx: 2,
+        class: `bar${good ? " good" : ""}${gaps[i] < 0 ? " below" : ""}` }),
+      text(foot - height - 5, false, known ? shortPercent(gaps[i]) : "–"),
+      text(BARS_HEIGHT - 10, good, String(degree)),
     );
   });
   const words = degrees.map((degree, i) => `degree ${degree}: ${showPercent(gaps[i])}`).join(", ");
-  byId("degree-picture").replaceChildren(
-    draw("svg", { viewBox: `0 0 ${WIDTH} ${BARS_HEIGHT}`, role: "img", "aria-label": `Gap to the network by ${words}` }, ...parts),
-  );
-  byId("degree-says").textContent = answer.sentence ?? "";
-  byId("degree-card").classList.remove("stale", "failed");
+  byId("degree-picture").replaceChildren(picture(BARS_HEIGHT, `Gap to the network by ${words}`, parts));
+  finishCard("degree", sentence);
 }
 
-/** Say why there are no degrees. */
-export function failDegrees(error) {
-  byId("degree-says").textContent = error.message;
-  byId("degree-card").classList.remove("stale");
-  byId("degree-card").classList.add("failed");
+function picture(height, words, parts) {
+  return draw("svg", { viewBox: `0 0 ${WIDTH} ${height}`, role: "img", "aria-label": words }, ...parts);
 }
 
 const [SPECTRUM_HEIGHT, BASE] = [120, 96];
 
 /** Show the picture and the numbers of an answer. */
 export function showStep(answer) {
-  byId("step-picture").replaceChildren(...(answer.spectrum ? [spectrum(answer.spectrum)] : []));
+  byId("step-picture").replaceChildren(spectrum(answer.spectrum));
   byId("step-numbers").replaceChildren(
-    ...(answer.overlaps ?? []).map(meter),
-    ...(answer.numbers ?? []).map((number) =>
-      make("div", { class: "number-row" },
-        make("dt", {}, ...named(number.label, number.symbol)),
-        make("dd", {}, show(number.value)),
-        number.sentence ? make("dd", { class: "sentence" }, number.sentence) : null)),
+    ...answer.overlaps.map((overlap) => {
+      const { label, value } = overlap;
+      return numberRow(overlap, make("meter", { min: 0, max: 1, value, "aria-label": label }), " ");
+    }),
+    ...answer.numbers.map((number) => numberRow(number)),
   );
-  byId("step-says").textContent = answer.sentence ?? answer.spectrum?.sentence ?? "";
-  byId("step-card").classList.remove("stale", "failed");
+  finishCard("step", answer.spectrum.sentence);
 }
 
-function spectrum({ bulk = [], spikes = [], density = { x: [], y: [] }, symbol, label }) {
-  const high = 1.08 * Math.max(...[...bulk, ...spikes, ...density.x].filter(Number.isFinite));
+function numberRow({ label, symbol, value, sentence }, ...before) {
+  return make("div", { class: "number-row" },
+    make("dt", {}, ...named(label, symbol)),
+    make("dd", {}, ...before, show(value)),
+    make("dd", { class: "sentence" }, sentence));
+}
+
+function spectrum({ bulk, spikes, density, symbol }) {
+  const high = 1.08 * Math.max(...bulk, ...spikes, ...density.x);
   const x = (value) => 8 + ((WIDTH - 16) * value) / high;
-  const outside = spikes.filter(Number.isFinite);
   const parts = [
     draw("line", { x1: 4, x2: WIDTH - 4, y1: BASE, y2: BASE, class: "axis" }),
-    ...bulkShape(density, x),
-    ...outside.flatMap((spike) => spikeMark(spike, x(spike))),
+    bulkShape(density, x),
+    ...spikes.flatMap((spike) => spikeMark(spike, x(spike))),
     ...linearTicks(0, high, 5).map((tick) =>
       draw("text", { x: x(tick), y: BASE + 15, class: "tick middle" }, show(tick))),
   ];
-  const name = `${label ?? "Singular values of the first layer"} ${symbol ?? ""}`;
-  const places = outside.map((spike) => show(spike)).join(", ");
-  const words = `${name}: bulk up to ${show(bulk[1])}, ${outside.length} outside ${places}`;
-  return draw("svg", { viewBox: `0 0 ${WIDTH} ${SPECTRUM_HEIGHT}`, role: "img", "aria-label": words }, ...parts);
+  const outside = `${spikes.length} outside ${spikes.map((spike) => show(spike)).join(", ")}`;
+  const words = `Singular values of the first layer ${symbol}: bulk up to ${show(bulk[1])}, ${outside}`;
+  return picture(SPECTRUM_HEIGHT, words, parts);
 }
 
 function bulkShape(density, x) {
-  if (!density.x.length) return [];
   const peak = Math.max(...density.y);
   const y = (value) => BASE - (70 * value) / peak;
   const path = density.x.map((value, i) => `${i ? "L" : "M"}${x(value).toFixed(1)} ${y(density.y[i]).toFixed(1)}`);
   const [first, last] = [x(density.x[0]), x(density.x.at(-1))];
-  return [draw("path", { d: `${path.join("")}L${last} ${BASE}L${first} ${BASE}Z`, class: "bulk" })];
+  return draw("path", { d: `${path.join("")}L${last} ${BASE}L${first} ${BASE}Z`, class: "bulk" });
 }
 
 function spikeMark(spike, at) {
@@ -115,21 +122,6 @@ function spikeMark(spike, at) {
     draw("circle", { cx: at, cy: BASE - 62, r: 4, class: "spike-head" }),
     draw("text", { x: Math.min(at, WIDTH - 26), y: BASE - 72, class: "tick middle strong" }, show(spike)),
   ];
-}
-
-function meter({ value, label, sentence, symbol }) {
-  const bar = make("meter", { min: 0, max: 1, value: value ?? 0, "aria-label": label });
-  return make("div", { class: "number-row" },
-    make("dt", {}, ...named(label, symbol)),
-    make("dd", {}, bar, ` ${show(value)}`),
-    sentence ? make("dd", { class: "sentence" }, sentence) : null);
-}
-
-/** Say why there is nothing about the step. */
-export function failStep(error) {
-  byId("step-says").textContent = error.message;
-  byId("step-card").classList.remove("stale");
-  byId("step-card").classList.add("failed");
 }
 
 const LOW = 1e-3; // gaps below are drawn alike
@@ -156,29 +148,28 @@ export function bilinear(values, u, v) {
   return mix(mix(corners[0], corners[1], t), mix(corners[2], corners[3], t), s);
 }
 
-/** Return `{update, fail, here}` of the map; `onGo({path: value})` moves the present point. */
+/** Return `{update, move}` of the map; `onGo({path: value})` moves the present point. */
 export function createMap({ onGo }) {
   const canvas = byId("map");
-  const legend = byId("map-legend");
   let answer = null;
   let place = null;
 
   function go(alpha, beta) {
-    if (!answer?.paths) return;
+    if (!answer) return;
     place = { alpha: clamp(alpha, answer.alpha), beta: clamp(beta, answer.beta) };
-    paint();
     onGo({ [answer.paths.alpha]: place.alpha, [answer.paths.beta]: place.beta });
-    const gap = gapAt(place);
-    announce(`α = ${show(place.alpha)}, β = ${show(place.beta)}, gap ${showPercent(gap)}`);
+    announce(`α = ${show(place.alpha)}, β = ${show(place.beta)}, gap ${showPercent(gapAt(place))}`);
   }
 
   canvas.addEventListener("pointerdown", (event) => {
     canvas.setPointerCapture(event.pointerId);
-    fromPointer(event);
+    go(...pointAt(event));
   });
   canvas.addEventListener("pointermove", (event) => {
-    if (event.buttons & 1) fromPointer(event);
-    else hover(event);
+    if (!answer) return;
+    const [alpha, beta] = pointAt(event);
+    if (event.buttons & 1) go(alpha, beta);
+    else canvas.title = `α = ${show(alpha, 2)}, β = ${show(beta, 2)}: gap ${showPercent(gapAt({ alpha, beta }))}`;
   });
   canvas.addEventListener("keydown", (event) => {
     const moves = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowDown: [0, -1], ArrowUp: [0, 1] };
@@ -189,22 +180,11 @@ export function createMap({ onGo }) {
     go(place.alpha + stride * move[0], place.beta + stride * move[1]);
   });
 
-  function share(event) {
+  function pointAt(event) {
+    if (!answer) return [];
     const box = canvas.getBoundingClientRect();
-    return [(event.clientX - box.left) / box.width, 1 - (event.clientY - box.top) / box.height];
-  }
-
-  function fromPointer(event) {
-    if (!answer) return;
-    const [u, v] = share(event);
-    go(between(answer.alpha, u), between(answer.beta, v));
-  }
-
-  function hover(event) {
-    if (!answer) return;
-    const [u, v] = share(event);
-    const gap = bilinear(answer.values, u, v);
-    canvas.title = `α = ${show(between(answer.alpha, u), 2)}, β = ${show(between(answer.beta, v), 2)}: gap ${showPercent(gap)}`;
+    const [u, v] = [(event.clientX - box.left) / box.width, 1 - (event.clientY - box.top) / box.height];
+    return [between(answer.alpha, u), between(answer.beta, v)];
   }
 
   function gapAt({ alpha, beta }) {
@@ -223,26 +203,28 @@ export function createMap({ onGo }) {
       }
     }
     canvas.getContext("2d").putImageData(pixels, 0, 0);
+  }
+
+  function mark() {
     const ring = byId("map-here");
     ring.hidden = !place;
-    if (!place) return;
-    ring.style.left = `${100 * shareOf(answer.alpha, place.alpha)}%`;
-    ring.style.bottom = `${100 * shareOf(answer.beta, place.beta)}%`;
-  }
-
-  function label() {
-    const exact = place !== null && isHere(place, answer.here) ? answer.here.gap : null;
-    const gap = exact ?? (place ? gapAt(place) : null);
-    const here = place ? `here α = ${show(place.alpha)}, β = ${show(place.beta)}, gap ${showPercent(gap)}` : "";
     const title = `Where ${answer.name} fails`;
+    const names = [`${title}: gap to the network over α and β`];
+    let says = "Click to go there.";
+    if (place) {
+      ring.style.left = `${100 * shareOf(answer.alpha, place.alpha)}%`;
+      ring.style.bottom = `${100 * shareOf(answer.beta, place.beta)}%`;
+      const exact = place.alpha === answer.here.alpha && place.beta === answer.here.beta ? answer.here.gap : null;
+      const gap = exact ?? gapAt(place);
+      names.push(`here α = ${show(place.alpha)}, β = ${show(place.beta)}, gap ${showPercent(gap)}`);
+      says = `Here its test error is ${exact === null ? "about " : ""}${inWords(gap)} the network's. Click, or use the arrow keys, to go elsewhere.`;
+    }
+    canvas.setAttribute("aria-label", `${names.join("; ")}. Arrow keys move the point.`);
     byId("map-title").textContent = title;
-    canvas.setAttribute("aria-label", `${title}: gap to the network over α and β; ${here}. Arrow keys move the point.`);
-    byId("map-says").textContent = place
-      ? `Here its test error is ${exact === null ? "about " : ""}${told(gap)} the network's. Click, or use the arrow keys, to go elsewhere.`
-      : "Click to go there.";
+    byId("map-says").textContent = says;
   }
 
-  drawLegend(legend);
+  drawLegend(byId("map-legend"));
   return {
     /** Take the answer of the server. */
     update(next) {
@@ -251,36 +233,21 @@ export function createMap({ onGo }) {
       place = Number.isFinite(alpha) && Number.isFinite(beta) ? { alpha, beta } : null;
       byId("map-card").classList.remove("stale", "failed");
       paint();
-      label();
+      mark();
     },
-    /** Say why there is no map. */
-    fail(error) {
-      byId("map-card").classList.remove("stale");
-      byId("map-card").classList.add("failed");
-      byId("map-says").textContent = error.message;
-    },
-    /** Move the ring without a new map, where only the two exponents changed. */
-    move(values) {
-      if (!answer?.paths) return;
-      const [alpha, beta] = [values(answer.paths.alpha), values(answer.paths.beta)];
+    /** Move the ring to where `valueOf(path)` is, without a new map. */
+    move(valueOf) {
+      if (!answer) return;
+      const [alpha, beta] = [valueOf(answer.paths.alpha), valueOf(answer.paths.beta)];
       if (!Number.isFinite(alpha) || !Number.isFinite(beta)) return;
       place = { alpha, beta };
-      const ring = byId("map-here");
-      ring.hidden = false;
-      ring.style.left = `${100 * shareOf(answer.alpha, alpha)}%`;
-      ring.style.bottom = `${100 * shareOf(answer.beta, beta)}%`;
-      label();
+      mark();
     },
-    paths: () => Object.values(answer?.paths ?? {}),
   };
 }
 
-function isHere(place, here) {
-  return place.alpha === here.alpha && place.beta === here.beta;
-}
-
 /** Return a gap in words: "69 % above", "2.0 % below". */
-export function told(gap) {
+export function inWords(gap) {
   if (!Number.isFinite(gap)) return "not known beside";
   return `${showPercent(gap).replace(/^[+−]/, "")} ${gap < 0 ? "below" : "above"}`;
 }
