@@ -20,6 +20,12 @@ from onegrad.explorer.state import FOLLOWING, ExplorerState, changed, companions
 from onegrad.problem.problem import Problem
 
 OPEN = ("data", "teacher")  # fields that hold one of several kinds
+BELOW = 4.0  # room under a default that is smaller than its slider's usual end
+AROUND = 30.0  # a slider without bounds spans this factor around its default, both ways
+HALVINGS = 16  # of a slider's range, until its end is known
+SAMPLES, RIDGE = "readout.samples", "readout.ridge"
+BATCHED = (SAMPLES, RIDGE)  # one reduction serves all points of these
+AXIS_FIELDS = ("path", "label", "symbol", "low", "high", "scale", "main")
 
 
 @dataclass(frozen=True)
@@ -134,23 +140,14 @@ def _open_union(
     kinds = {_kind(m): m for m in models if m is held or _stands_alone(m)}
     where = f"{path}.kind"
     if len(kinds) > 1 and look.sees(where):
+        labels = {k: (m.model_fields["kind"].description or k) for k, m in kinds.items()}
         yield Control(
             path=where,
-            label=_label(info, path),
-            symbol=_extra(info).get("symbol", ""),
-            sentence=_sentence(info),
+            **{**_words(info, path), "main": True},
             kind="choice",
-            group=_group(path),
-            main=True,
             default=value_at(look.base, where),
             value=value_at(look.problem, where),
-            choices=[
-                {
-                    "value": kind,
-                    "label": (model.model_fields["kind"].description or kind).rstrip("."),
-                }
-                for kind, model in kinds.items()
-            ],
+            choices=[{"value": k, "label": label.rstrip(".")} for k, label in labels.items()],
         )
     seen: dict[str, Control] = {}
     owners: dict[str, list[str]] = {}
@@ -191,21 +188,18 @@ def _control(look: _Look, model: type[BaseModel], path: str, info: FieldInfo) ->
     prefix, _, name = path.rpartition(".")
     rivals = model.rivals.get(name, ()) if issubclass(model, Value) else ()
     nullable = type(None) in plain_types(info)
+    offered = registered_names(extra["names"]) if "names" in extra else []
     return Control(
         path=path,
-        label=_label(info, path),
-        symbol=extra.get("symbol", ""),
-        sentence=_sentence(info),
+        **_words(info, path),
         kind=kind,
-        group=_group(path),
-        main=extra.get("main", False),
         default=default if isinstance(default, bool | int | float | str | list) else None,
         value=value,
         unit=extra.get("unit"),
         low=low,
         high=high,
         scale=scale,
-        choices=_choices(info, extra, kind),
+        choices=list(choices(info)) if kind == "choice" else offered,
         nullable=nullable,
         follows=(info.description if nullable and path in FOLLOWING else None),
         rivals=[f"{prefix}.{rival}" if prefix else rival for rival in rivals],
@@ -226,24 +220,21 @@ def _control_kind(info: FieldInfo, extra: dict[str, Any]) -> str | None:
     return "text" if str in types else None
 
 
-def _choices(info: FieldInfo, extra: dict[str, Any], kind: str) -> list[Any]:
-    if kind == "choice":
-        return list(choices(info))
-    return registered_names(extra["names"]) if "names" in extra else []
-
-
 def _extra(info: FieldInfo) -> dict[str, Any]:
     extra = info.json_schema_extra
     return dict(extra.get("control", {})) if isinstance(extra, dict) else {}  # type: ignore[arg-type]
 
 
-def _label(info: FieldInfo, path: str) -> str:
-    name = path.rpartition(".")[2].replace("_", " ")
-    return str(_extra(info).get("label", name[:1].upper() + name[1:]))
-
-
-def _sentence(info: FieldInfo) -> str:
-    return str(_extra(info).get("sentence", info.description or ""))
+def _words(info: FieldInfo, path: str) -> dict[str, Any]:
+    """Return what a page writes about a field, and where."""
+    extra, name = _extra(info), path.rpartition(".")[2].replace("_", " ")
+    return {
+        "label": str(extra.get("label", name[:1].upper() + name[1:])),
+        "symbol": extra.get("symbol", ""),
+        "sentence": str(extra.get("sentence", info.description or "")),
+        "group": _group(path),
+        "main": extra.get("main", False),
+    }
 
 
 def _group(path: str) -> str:
@@ -251,10 +242,6 @@ def _group(path: str) -> str:
     if len(parts) > 2 and parts[2].isdigit():
         return f"Component {int(parts[2]) + 1}"
     return parts[0].capitalize() if len(parts) > 1 or parts[0] in OPEN else "Sizes"
-
-
-BELOW = 4.0  # room under a default that is smaller than its slider's usual end
-AROUND = 30.0  # a slider without bounds spans this factor around its default, both ways
 
 
 def slider_range(
@@ -285,9 +272,6 @@ def slider_range(
     if whole:
         return round(bottom), round(top), scale
     return float(f"{bottom:.4g}"), float(f"{top:.4g}"), scale
-
-
-HALVINGS = 16  # of a slider's range, until its end is known
 
 
 def within_data(problem: Problem, control: Control) -> Control | None:
@@ -331,10 +315,6 @@ def _is_allowed(problem: Problem, path: str, value: float) -> bool:
     except InvalidInput:
         return False
     return True
-
-
-SAMPLES, RIDGE = "readout.samples", "readout.ridge"
-BATCHED = (SAMPLES, RIDGE)  # one reduction serves all points of these
 
 
 @dataclass(frozen=True)

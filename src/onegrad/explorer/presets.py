@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Any
 
 from onegrad import __version__
 from onegrad.data.rows.reading import is_here
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.paths import leaves
-from onegrad.explorer.controls import controls_of, number_controls
-from onegrad.explorer.export import said_fields
-from onegrad.explorer.state import START, Bases, ExplorerState
+from onegrad.explorer.controls import AXIS_FIELDS, controls_of, number_controls
+from onegrad.explorer.export import own_fields
+from onegrad.explorer.state import START, ExplorerState, StartingProblems
 from onegrad.models.model import MODELS
 from onegrad.models.resolve import models_named as _models_named  # noqa: F401 (registers)
 from onegrad.problem.problem import Problem
 
 DEFAULT = "default"
+SIZES = ("dimension", "readout.samples", "training.samples", "test_samples")
 DROPS = ("data", "teacher")  # changes that another source makes no sense of
 # Problems on real data: what to call them, what to say, and their fields.
 REAL: dict[str, dict[str, Any]] = {
@@ -48,39 +48,6 @@ REAL: dict[str, dict[str, Any]] = {
         },
     },
 }
-
-
-def first_bases(problem: Problem) -> dict[str, Problem]:
-    """Return the problem that the explorer was opened with, and the default beside another."""
-    default = Problem()
-    return {START: problem} if problem == default else {START: problem, DEFAULT: default}
-
-
-def real_bases() -> dict[str, Problem]:
-    """Return the problems on real data that this machine has; reading them takes seconds."""
-    bases = {}
-    for name, described in REAL.items():
-        if is_here(described["fields"]["data"]["file"]):
-            try:
-                bases[name] = Problem(**described["fields"])
-            except InvalidInput:  # a damaged copy: who asks for it by name is told
-                continue
-    return bases
-
-
-def described_sources(bases: Bases) -> list[dict[str, Any]]:
-    """Return name, label and sentence of every source, and what to forget when it is chosen."""
-    said = {
-        START: ("Gaussian mixture", "The problem that this page was opened with."),
-        DEFAULT: ("Default mixture", "Two components with a spike each, and a ReLU teacher."),
-        **{name: (own["label"], own["sentence"]) for name, own in REAL.items()},
-    }
-    if not bases[START].data.exact_moments:
-        said[START] = ("Your data", "The data that this page was opened with.")
-    return [
-        {"name": name, "label": said[name][0], "sentence": said[name][1], "drops": list(DROPS)}
-        for name in bases
-    ]
 
 
 RATIO, ALPHA, BETA = "network.width_ratio", "scaling.weighting", "scaling.strength"
@@ -210,27 +177,6 @@ PRESETS: tuple[dict[str, Any], ...] = (
 )
 
 
-SIZES = ("dimension", "readout.samples", "training.samples", "test_samples")
-
-
-def known_presets(bases: Bases) -> list[dict[str, Any]]:
-    """Return the presets whose data are here, each with the problem that it starts from.
-
-    A story holds for the default problem, of any size: who opened another gets the default here.
-    """
-    stories = START if _differs_in_size_alone(bases[START]) else DEFAULT
-    offered = []
-    for preset in PRESETS:
-        base = preset["state"].get("base", stories)
-        if base in bases:
-            offered.append({**preset, "state": {**preset["state"], "base": base}})
-    return offered
-
-
-def _differs_in_size_alone(problem: Problem) -> bool:
-    return set(leaves(said_fields(problem))) <= set(SIZES)
-
-
 METRICS = [
     {
         "name": "test_mse",
@@ -278,51 +224,8 @@ METRICS = [
 ]
 
 
-def task_metrics(known: Collection[str]) -> list[str]:
-    """Return what is shown first of the metrics that theory knows here.
-
-    Errors on new and on old data; where labels are ±1 the rate of wrong ones and what is minimised.
-    """
-    if "misclassification" not in known:
-        return ["test_mse", "train_mse"]
-    return ["misclassification", "test_loss" if "test_loss" in known else "test_mse"]
-
-
-def explorer_document(state: ExplorerState, bases: Bases) -> dict[str, Any]:
-    """Return everything that the page shows around its curves, for one state."""
-    problem = state.problem
-    controls = controls_of(problem, bases[state.base])
-    axes = [
-        {
-            "path": control.path,
-            "label": control.label,
-            "symbol": control.symbol,
-            "low": control.low,
-            "high": control.high,
-            "scale": control.scale,
-            "main": control.main,
-        }
-        for control in number_controls(controls, problem)
-    ]
-    return {
-        "controls": [control.to_dict() for control in controls],
-        "axes": axes,
-        "models": shown_models(),
-        "metrics": METRICS,
-        "presets": known_presets(bases),
-        "sources": described_sources(bases),
-        "state": {
-            "problem": state.changes,
-            "axis": state.axis,
-            "models": list(state.models),
-            "base": state.base,
-        },
-        "version": __version__,
-    }
-
-
-# What stands for a model's name; models without an entry show their name alone.
-SAID = {
+# Labels and sentences of models; a model without an entry shows its name alone.
+MODEL_WORDS = {
     "network": ("Network", "The two-layer network after its step."),
     "hermite": (
         "Hermite",
@@ -339,18 +242,86 @@ SAID = {
 DEGREES = list(range(1, 7))
 
 
+def explorer_document(state: ExplorerState, bases: StartingProblems) -> dict[str, Any]:
+    """Return everything that the page shows around its curves, for one state."""
+    problem = state.problem
+    controls = controls_of(problem, bases[state.base])
+    axes = [
+        {name: getattr(control, name) for name in AXIS_FIELDS}
+        for control in number_controls(controls, problem)
+    ]
+    return {
+        "controls": [control.to_dict() for control in controls],
+        "axes": axes,
+        "models": shown_models(),
+        "metrics": METRICS,
+        "presets": known_presets(bases),
+        "sources": described_sources(bases),
+        "state": state.to_dict(),
+        "version": __version__,
+    }
+
+
+def first_problems(problem: Problem) -> dict[str, Problem]:
+    """Return the problem that the explorer was opened with, and the default beside another."""
+    default = Problem()
+    return {START: problem} if problem == default else {START: problem, DEFAULT: default}
+
+
+def real_problems() -> dict[str, Problem]:
+    """Return the problems on real data that this machine has; reading them takes seconds."""
+    bases = {}
+    for name, described in REAL.items():
+        if is_here(described["fields"]["data"]["file"]):
+            try:
+                bases[name] = Problem(**described["fields"])
+            except InvalidInput:  # a damaged copy: who asks for it by name is told
+                continue
+    return bases
+
+
+def described_sources(bases: StartingProblems) -> list[dict[str, Any]]:
+    """Return name, label and sentence of every source, and what to forget when it is chosen."""
+    said = {
+        START: ("Gaussian mixture", "The problem that this page was opened with."),
+        DEFAULT: ("Default mixture", "Two components with a spike each, and a ReLU teacher."),
+        **{name: (own["label"], own["sentence"]) for name, own in REAL.items()},
+    }
+    if not bases[START].data.exact_moments:
+        said[START] = ("Your data", "The data that this page was opened with.")
+    return [
+        {"name": name, "label": said[name][0], "sentence": said[name][1], "drops": list(DROPS)}
+        for name in bases
+    ]
+
+
+def known_presets(bases: StartingProblems) -> list[dict[str, Any]]:
+    """Return the presets whose data are here, each with the problem that it starts from.
+
+    A story holds for the default problem, of any size: who opened another gets the default here.
+    """
+    stories = START if _differs_in_size_alone(bases[START]) else DEFAULT
+    offered = []
+    for preset in PRESETS:
+        base = preset["state"].get("base", stories)
+        if base in bases:
+            offered.append({**preset, "state": {**preset["state"], "base": base}})
+    return offered
+
+
+def _differs_in_size_alone(problem: Problem) -> bool:
+    return set(leaves(own_fields(problem))) <= set(SIZES)
+
+
 def shown_models() -> list[dict[str, Any]]:
     """Return the models that a page offers: all that are known by name alone, and Hermite's."""
     offered = []
-    for name in sorted(
-        MODELS, key=lambda name: list(SAID).index(name) if name in SAID else len(SAID)
-    ):
-        family = MODELS[name]
-        label, sentence = SAID.get(name, (name.replace("_", " ").capitalize(), ""))
+    own = [name for name in MODELS if name not in MODEL_WORDS]
+    for name in [*(name for name in MODEL_WORDS if name in MODELS), *own]:
+        label, sentence = MODEL_WORDS.get(name, (name.replace("_", " ").capitalize(), ""))
         entry: dict[str, Any] = {"name": name, "label": label, "sentence": sentence}
         if name == "hermite":
             entry["degrees"] = DEGREES
-        elif family.needs_argument:
-            continue
-        offered.append(entry)
+        if name == "hermite" or not MODELS[name].needs_argument:
+            offered.append(entry)
     return offered

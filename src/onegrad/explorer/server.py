@@ -37,8 +37,8 @@ from onegrad.explorer.curves import (
     points_along,
     simulated_lines,
 )
-from onegrad.explorer.export import copied
-from onegrad.explorer.presets import explorer_document, first_bases, real_bases
+from onegrad.explorer.export import exported
+from onegrad.explorer.presets import explorer_document, first_problems, real_problems
 from onegrad.explorer.state import DEFAULT_MODELS, START, ExplorerState, read_state
 from onegrad.explorer.views import DRAWN, degrees, plane, step_view
 from onegrad.explorer.workers import Workers
@@ -73,7 +73,7 @@ def explorer_server(
     problem: Problem, *, workers: int, token: str, hosts: frozenset[str]
 ) -> uvicorn.Server:
     """Return the server of an explorer, which has not started."""
-    app = ExplorerApp(first_bases(problem), workers=workers)
+    app = ExplorerApp(first_problems(problem), workers=workers)
     config = uvicorn.Config(
         Guard(application(app), token=token, hosts=hosts),
         http="h11",
@@ -247,7 +247,7 @@ class ExplorerApp:
                 for _ in range(2 * self.workers.count)
             ]
             await asyncio.gather(*warm, return_exceptions=True)
-        self.bases |= await asyncio.to_thread(real_bases)
+        self.bases |= await asyncio.to_thread(real_problems)
 
     def leave(self) -> None:
         """Give up all work, so that every waiting client is answered at once."""
@@ -296,7 +296,7 @@ async def _controls(app: ExplorerApp, document: dict[str, Any]) -> dict[str, Any
 
 
 async def _copy(app: ExplorerApp, document: dict[str, Any]) -> dict[str, Any]:
-    return dict(copied(app.state(document), document.get("as")))
+    return dict(exported(app.state(document), document.get("as")))
 
 
 async def _curve(app: ExplorerApp, document: dict[str, Any]) -> dict[str, Any]:

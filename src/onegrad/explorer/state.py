@@ -110,7 +110,7 @@ MOST_CHANGES = 100
 MOST_COMPONENTS = 12
 DATA_FILE = "data.file"
 
-Bases = Mapping[str, Problem]
+StartingProblems = Mapping[str, Problem]
 
 
 @dataclass(frozen=True)
@@ -123,8 +123,13 @@ class ExplorerState:
     changes: dict[str, Any] = field(default_factory=dict)
     base: str = START
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the state as a request has it."""
+        own = {"problem": self.changes, "axis": self.axis, "models": list(self.models)}
+        return {**own, "base": self.base}
 
-def read_state(document: Any, bases: Bases) -> ExplorerState:
+
+def read_state(document: Any, bases: StartingProblems) -> ExplorerState:
     """Return the state of a request; raise InvalidInput where a part of it breaks a rule."""
     if not isinstance(document, dict):
         raise InvalidInput(f"state={shown(document)}: must be a table of fields; correct it")
