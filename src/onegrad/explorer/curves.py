@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import warnings
-from collections.abc import AsyncGenerator, Callable, Collection, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -32,7 +32,17 @@ from onegrad.verbs.trial import run_trial
 
 CLOSED, TYPES = "closed", "types"
 TYPE_DRAWS = 1
+MOST_POINTS, LEAST_POINTS = 120, 2
+DRAFT_TYPES_POINTS, TYPES_POINTS = 5, 12  # by types a point takes a second or more
+TYPES_TOGETHER = 24  # samples and penalties share the draw, not the solution
+MOST_TYPED_NEURONS = 2000
+DRAFT, REFINED = 0, 20  # urgencies
+REFINED_TOGETHER = 3  # points of a refined curve in one call, which a newer draft may wait for
+NETWORK = "network"
+MOST_SIMULATED_POINTS, MOST_TRIALS = 24, 32
+DEFAULT_POINTS, DEFAULT_TRIALS = 7, 4
 
+Row = dict[str, dict[str, float]]  # by model and metric
 Curves = dict[str, dict[str, list[float | None]]]  # by model and metric
 
 
@@ -88,23 +98,31 @@ def points_along(
     """Return the metrics of models for problems that differ in the field of the axis."""
     single = _solved_together(problems, names, draft) if method == CLOSED else None
     if single is None:
-        single = [_single(problem, names, method, draft) for problem in problems]
-    models = list(dict.fromkeys(m for point in single for m in point.curves))
-    metrics = list(dict.fromkeys(k for p in single for c in p.curves.values() for k in c))
-    curves = {
+        single = [_point(problem, names, method, draft) for problem in problems]
+    models = dict.fromkeys(model for point in single for model in point.curves)
+    return CurvePoints(joined(single, models), [point.flags[0] for point in single], method)
+
+
+def joined(parts: Sequence[CurvePoints], models: Iterable[str]) -> Curves:
+    """Return the curves of consecutive parts, with holes where a part has none."""
+    metrics = list(dict.fromkeys(k for p in parts for own in p.curves.values() for k in own))
+    return {
         model: {
-            metric: [point.curves.get(model, {}).get(metric, [None])[0] for point in single]
+            metric: [
+                value
+                for part in parts
+                for value in part.curves.get(model, {}).get(metric, [None] * len(part.flags))
+            ]
             for metric in metrics
         }
         for model in models
     }
-    return CurvePoints(curves, [point.flags[0] for point in single], method)
 
 
 def _solved_together(
     problems: Sequence[Problem], names: Sequence[str], draft: bool
 ) -> list[CurvePoints] | None:
-    """Return the metrics at every point; None where one has no answer, which is said alone."""
+    """Return the metrics at every point; None if one has no answer: points alone give reasons."""
     try:
         asked = [(problem, _models(problem, names, draft)) for problem in problems]
         with np.errstate(all="ignore"):
@@ -112,17 +130,17 @@ def _solved_together(
     except (InvalidInput, Failure):
         return None
     return [
-        CurvePoints(_named(metrics, models, names), [_said(notes)], CLOSED)
+        CurvePoints(_by_asked_name(metrics, models, names), [_short_notes(notes)], CLOSED)
         for (_, models), (metrics, notes) in zip(asked, predicted, strict=True)
     ]
 
 
-def _single(problem: Problem, names: Sequence[str], method: str, draft: bool) -> CurvePoints:
+def _point(problem: Problem, names: Sequence[str], method: str, draft: bool) -> CurvePoints:
     """Return the metrics at one point; a hole with its reason where theory has no answer."""
     try:
         if method == CLOSED:
-            curves, notes = _closed(problem, names, None, draft)
-            return CurvePoints(curves, [_said(notes)], method)
+            curves, notes = _closed_points(problem, names, None, draft)
+            return CurvePoints(curves, [_short_notes(notes)], method)
         return by_types(problem, names, None)
     except (InvalidInput, Failure) as error:
         return CurvePoints({}, [(str(error),)], method)
@@ -137,19 +155,19 @@ def batched_points(
 ) -> CurvePoints:
     """Return the metrics along samples or along the problem's own penalties, solved together."""
     if method == CLOSED:
-        curves, notes = _closed(problem, names, samples, draft)
+        curves, notes = _closed_points(problem, names, samples, draft)
         count = len(problem.ridges) if samples is None else len(samples)
-        return CurvePoints(curves, [_said(notes)] * count, method)
+        return CurvePoints(curves, [_short_notes(notes)] * count, method)
     return by_types(problem, names, samples)
 
 
-def _closed(
+def _closed_points(
     problem: Problem, names: Sequence[str], samples: tuple[int, ...] | None, draft: bool
 ) -> tuple[Curves, tuple[str, ...]]:
     models = _models(problem, names, draft)
     with np.errstate(all="ignore"):
         metrics, notes = predict_closed(problem, models, samples=samples, draft=draft)
-    return _named(metrics, models, names), notes
+    return _by_asked_name(metrics, models, names), notes
 
 
 def _models(problem: Problem, names: Sequence[str], draft: bool) -> list[Model]:
@@ -158,10 +176,12 @@ def _models(problem: Problem, names: Sequence[str], draft: bool) -> list[Model]:
     return models_named(problem, list(names), theorem_degree=degree)
 
 
-def _named(metrics: dict[str, Any], models: Sequence[Model], names: Sequence[str]) -> Curves:
+def _by_asked_name(
+    metrics: dict[str, Any], models: Sequence[Model], names: Sequence[str]
+) -> Curves:
     """Return plain numbers under the names that were asked for."""
     given = dict(zip((model.name for model in models), names, strict=True))
-    return {given[m]: {k: _plain(v) for k, v in own.items()} for m, own in metrics.items()}
+    return {given[m]: {k: _rounded(v) for k, v in own.items()} for m, own in metrics.items()}
 
 
 def by_types(
@@ -181,7 +201,7 @@ def by_types(
         given: _of_model(errors, place) for place, given in enumerate(names[: len(errors.models)])
     }
     count = len(next(iter(next(iter(curves.values())).values())))
-    return CurvePoints(curves, [_said(notes)] * count, TYPES)
+    return CurvePoints(curves, [_short_notes(notes)] * count, TYPES)
 
 
 def _of_model(errors: Errors, place: int) -> dict[str, list[float | None]]:
@@ -191,28 +211,19 @@ def _of_model(errors: Errors, place: int) -> dict[str, list[float | None]]:
         values = errors.estimate(metric).mean[place]
         if errors.steps is not None:
             values = values[-1]
-        out[metric] = _plain(values)
+        out[metric] = _rounded(values)
     return out
 
 
-def _said(notes: Sequence[str]) -> tuple[str, ...]:
+def _short_notes(notes: Sequence[str]) -> tuple[str, ...]:
     """Return notes of theory without the name of its method, which the page says itself."""
     return tuple(note.removeprefix("method='closed': ").removeprefix("theory: ") for note in notes)
 
 
-def _plain(values: Any) -> list[float | None]:
+def _rounded(values: Any) -> list[float | None]:
     """Return numbers of six digits, null where one is not finite."""
     flat = np.ravel(values)
     return [float(f"{v:.6g}") if np.isfinite(v) else None for v in flat]
-
-
-MOST_POINTS, LEAST_POINTS = 120, 2
-DRAFT_TYPES_POINTS, TYPES_POINTS = 5, 12  # by types a point takes a second or more
-TYPES_TOGETHER = 24  # samples and penalties share the draw, not the solution
-MOST_TYPED_NEURONS = 2000
-DRAFT, REFINED = 0, 20  # urgencies
-REFINED_TOGETHER = 3  # points of a refined curve in one call, which a newer draft may wait for
-NETWORK = "network"
 
 
 @dataclass(frozen=True)
@@ -245,17 +256,21 @@ async def curve(
     parts = await together(
         [workers.call(function, *given, urgency=urgency) for function, given in work.calls]
     )
-    notes = [*work.notes, *_method_notes(state.problem, refusal), *without_theory]
-    joined = _joined(parts, shown_models)
-    return {
+    curves = joined(parts, shown_models)
+    answer = {
         "axis": axis.path,
         "x": work.values,
-        **joined,
+        "curves": curves,
+        "flags": [list(flags) for part in parts for flags in part.flags],
         "current": axis.current,
-        "shown": task_metrics({metric for own in joined["curves"].values() for metric in own}),
-        "notes": notes,
+        "shown": task_metrics({metric for own in curves.values() for metric in own}),
+        "notes": [*work.notes, *_method_notes(state.problem, refusal), *without_theory],
         "method": method,
     }
+    if NETWORK in curves:
+        others = {model: own for model, own in curves.items() if model != NETWORK}
+        answer["gap"] = {m: relative_gap(curves[NETWORK], own) for m, own in others.items()}
+    return answer
 
 
 def _method_notes(problem: Problem, refusal: str | None) -> list[str]:
@@ -277,7 +292,7 @@ def _refusal(state: ExplorerState, axis: CurveAxis) -> str | None:
     """Return why theory without draws does not know some point of a curve; None where it does."""
     problems = [state.problem] if axis.path in BATCHED else _problems(state, axis)[0]
     refusals = (closed_refusal(problem, state.models) for problem in problems)
-    return next((said for said in refusals if said is not None), None)
+    return next((refusal for refusal in refusals if refusal is not None), None)
 
 
 def task_metrics(known: Collection[str]) -> list[str]:
@@ -312,30 +327,30 @@ def _work(state: ExplorerState, axis: CurveAxis, *, method: str, draft: bool, wo
             (points_along, (chunk, state.models, method, draft)) for chunk in _cut(problems, size)
         ]
         return Work(calls, values, notes)
-    values = list(axis.values)
+    values, notes = list(axis.values), []
     chunks = _cut(values, -(-len(values) // workers))
+    parts: list[tuple[Problem, tuple[int, ...] | None]]
     if axis.path == SAMPLES:
-        problem, note = _with_fixed_sizes(state.problem)
-        calls = [
-            (batched_points, (problem, state.models, tuple(chunk), method, draft))
-            for chunk in chunks
-        ]
-        return Work(calls, values, [note])
+        problem, notes = _with_fixed_sizes(state.problem), [_fixed_sizes_note(state.problem)]
+        parts = [(problem, tuple(chunk)) for chunk in chunks]
+    else:
+        parts = [(problem_at(state, list(chunk)), None) for chunk in chunks]
     calls = [
-        (
-            batched_points,
-            (problem_at(state, list(chunk)), state.models, None, method, draft),
-        )
-        for chunk in chunks
+        (batched_points, (problem, state.models, samples, method, draft))
+        for problem, samples in parts
     ]
-    return Work(calls, values, [])
+    return Work(calls, values, notes)
 
 
-def _with_fixed_sizes(problem: Problem) -> tuple[Problem, str]:
-    """Return the problem with width and step samples that do not follow m, and a note of it."""
+def _with_fixed_sizes(problem: Problem) -> Problem:
+    """Return the problem with width and step samples that do not follow m."""
     k, step = problem.width, problem.samples_per_step
-    fixed = problem.replace(network__width=k, training__samples=step)
-    return fixed, f"along m the width k = {k} and the step's N = {step} samples stay as they are"
+    return problem.replace(network__width=k, training__samples=step)
+
+
+def _fixed_sizes_note(problem: Problem) -> str:
+    k, step = problem.width, problem.samples_per_step
+    return f"along m the width k = {k} and the step's N = {step} samples stay as they are"
 
 
 def _problems(
@@ -365,42 +380,12 @@ def _cut(values: Sequence[Any], size: int) -> list[Any]:
     return [values[start : start + size] for start in range(0, len(values), size)]
 
 
-def _joined(parts: Sequence[CurvePoints], models: Sequence[str]) -> dict[str, Any]:
-    """Return curves, gaps to the network and flags of consecutive chunks."""
-    metrics = list(dict.fromkeys(k for p in parts for own in p.curves.values() for k in own))
-    curves = {
-        model: {
-            metric: [
-                value
-                for part in parts
-                for value in part.curves.get(model, {}).get(metric, [None] * len(part.flags))
-            ]
-            for metric in metrics
-        }
-        for model in models
-    }
-    out: dict[str, Any] = {"curves": curves}
-    if NETWORK in curves:
-        out["gap"] = {
-            model: relative_gap(curves[NETWORK], own)
-            for model, own in curves.items()
-            if model != NETWORK
-        }
-    return {**out, "flags": [list(flags) for part in parts for flags in part.flags]}
-
-
 def relative_gap(network: dict[str, Any], model: dict[str, Any]) -> list[float | None]:
     """Return the relative gap of test_mse to the network."""
     pairs = zip(network.get("test_mse", []), model.get("test_mse", []), strict=True)
     return [
         None if a is None or b is None or a == 0 else float(f"{(b - a) / a:.5g}") for a, b in pairs
     ]
-
-
-MOST_SIMULATED_POINTS, MOST_TRIALS = 24, 32
-DEFAULT_POINTS, DEFAULT_TRIALS = 7, 4
-
-Row = dict[str, dict[str, float]]  # by model and metric
 
 
 def simulated_trial(problem: Problem, names: tuple[str, ...], trial: int) -> Row:
@@ -436,7 +421,7 @@ async def simulated_lines(
     """
     axis = axis_of(state, points)
     places = _spread_out(len(axis.values))
-    problems = {i: _problem(state, axis.path, axis.values[i]) for i in places}
+    problems = {i: _simulated_problem(state, axis.path, axis.values[i]) for i in places}
     calls = [
         (i, workers.call(simulated_trial, problems[i], state.models, t, urgency=rank))
         for rank, i in enumerate(places)
@@ -461,14 +446,11 @@ async def simulated_lines(
         await asyncio.gather(*pending, return_exceptions=True)
 
 
-def _problem(state: ExplorerState, path: str, value: float) -> Problem:
+def _simulated_problem(state: ExplorerState, path: str, value: float) -> Problem:
     """Return the problem of a point; along m width and step samples stay, as in theory."""
     if path != SAMPLES:
         return problem_at(state, value)
-    p = state.problem
-    return p.replace(
-        network__width=p.width, training__samples=p.samples_per_step, readout__samples=int(value)
-    )
+    return _with_fixed_sizes(state.problem).replace(readout__samples=int(value))
 
 
 def _spread_out(count: int) -> list[int]:

@@ -39,6 +39,25 @@ from onegrad.verbs.closed_setting import closed_problem
 CURVE_POINTS = 60
 MOST_ENTRIES = 4_000_000  # of F̂, for the singular values of a drawn one
 MOST_SPIKES = 8
+DRAWN = "drawn"
+FOUND, SEEN = 0.9, 0.3  # |cos| from which a direction is called the teacher's, or near it
+STEP_SENTENCES = (
+    "The step points at the teacher's direction.",
+    "The step points partly at the teacher's direction.",
+    "The step points elsewhere: it has hardly seen the teacher.",
+)
+LAYER_SENTENCES = (
+    "After the step the layer's leading direction is the teacher's.",
+    "After the step the layer's leading direction is partly the teacher's.",
+    "After the step the layer's leading direction is still a random one.",
+)
+ALPHA, BETA = "scaling.weighting", "scaling.strength"
+LEAST_SIZE, MOST_SIZE = 3, 41
+MAP, DEGREES = 30, 10  # urgencies
+CHUNK = 3  # points of the map in one call, which a newer draft may wait for
+LARGEST_STRENGTH = 0.98  # the theorem covers strengths below 1
+DEGREE_RANGE = range(7)
+TOLERANCE = 0.01
 
 
 @dataclass(frozen=True)
@@ -168,10 +187,6 @@ def _drawn_aim(step: Floats, directions: Floats) -> float | None:
     return float(np.linalg.norm(right[0] @ directions))
 
 
-DRAWN = "drawn"
-FOUND, SEEN = 0.9, 0.3  # |cos| from which a direction is called the teacher's, or near it
-
-
 def step_view(problem: Problem, method: str) -> dict[str, Any]:
     """Return what the step did: overlaps with the teacher, numbers, and a spectrum."""
     layer = layer_by_law(problem) if method == CLOSED else drawn_layer(problem)
@@ -194,41 +209,25 @@ def step_view(problem: Problem, method: str) -> dict[str, Any]:
 
 def _overlaps(layer: LayerSpectrum) -> list[dict[str, Any]]:
     """Return where the step points, and where the layer does after it; none without a direction."""
-    said = [
-        (
-            "Step's overlap with the teacher",
-            layer.aim,
-            (
-                "The step points at the teacher's direction.",
-                "The step points partly at the teacher's direction.",
-                "The step points elsewhere: it has hardly seen the teacher.",
-            ),
-        ),
-        (
-            "First layer's overlap with the teacher",
-            layer.overlap,
-            (
-                "After the step the layer's leading direction is the teacher's.",
-                "After the step the layer's leading direction is partly the teacher's.",
-                "After the step the layer's leading direction is still a random one.",
-            ),
-        ),
-    ]
     return [
-        {
-            "label": label,
-            "value": _digits(min(value, 1.0)),
-            "sentence": words[0 if value > FOUND else 1 if value > SEEN else 2],
-        }
-        for label, value, words in said
+        {"label": label, "value": _digits(min(value, 1.0)), "sentence": sentences[_grade(value)]}
+        for label, value, sentences in (
+            ("Step's overlap with the teacher", layer.aim, STEP_SENTENCES),
+            ("First layer's overlap with the teacher", layer.overlap, LAYER_SENTENCES),
+        )
         if value is not None
     ]
+
+
+def _grade(cosine: float) -> int:
+    """Return 0 if a direction is the teacher's, 1 if partly, else 2."""
+    return 0 if cosine > FOUND else 1 if cosine > SEEN else 2
 
 
 def _numbers(problem: Problem, layer: LayerSpectrum, top: float) -> list[dict[str, Any]]:
     """Return the numbers of a step, each with label, symbol and sentence."""
     rate, spread = (value_at(problem, f"scaling.{name}") for name in ("learning_rate", "spread"))
-    said = [
+    numbers = [
         ("Learning rate", "η", rate, "How far the step goes along the gradient."),
         ("Data spread", "θ", spread, "How far the data stretch along their strong directions."),
         (
@@ -252,7 +251,7 @@ def _numbers(problem: Problem, layer: LayerSpectrum, top: float) -> list[dict[st
     ]
     return [
         {"label": label, "symbol": symbol, "value": _digits(value), "sentence": sentence}
-        for label, symbol, value, sentence in said
+        for label, symbol, value, sentence in numbers
         if value is not None
     ]
 
@@ -274,15 +273,6 @@ def _spectrum_sentence(layer: LayerSpectrum, top: float) -> str:
 
 def _digits(value: float) -> float:
     return float(f"{value:.5g}")
-
-
-ALPHA, BETA = "scaling.weighting", "scaling.strength"
-LEAST_SIZE, MOST_SIZE = 3, 41
-MAP, DEGREES = 30, 10  # urgencies
-CHUNK = 3  # points of the map in one call, which a newer draft may wait for
-LARGEST_STRENGTH = 0.98  # the theorem covers strengths below 1
-DEGREE_RANGE = range(7)
-TOLERANCE = 0.01
 
 
 async def plane(workers: Workers, state: ExplorerState, size: Any) -> dict[str, Any]:
