@@ -1,7 +1,7 @@
 // One chart of curves: uPlot, with the marks and the tip that the page draws on it.
 
 import uPlot from "../vendor/uplot.js";
-import { isDark } from "./colours.js";
+import { isDark, markerPath } from "./colours.js";
 import { linearTicks, logTicks, show, yRange } from "./numbers.js";
 import { make } from "./page.js";
 
@@ -207,27 +207,10 @@ function drawPoint(plot, { x, mean, stderr, colour, marker, background, aside })
     ctx.lineTo(at, place(Math.max(mean - 2 * stderr, 0.02 * mean)));
     ctx.stroke();
   }
-  outline(ctx, marker, at, middle, RADIUS * devicePixelRatio);
-  ctx.fill();
+  const outline = new Path2D(markerPath(marker, at, middle, RADIUS * devicePixelRatio));
+  ctx.fill(outline);
   ctx.strokeStyle = background;
-  ctx.stroke();
-}
-
-function outline(ctx, marker, x, y, r) {
-  const corners = {
-    square: [[-1, -1], [1, -1], [1, 1], [-1, 1]],
-    triangle: [[0, -1.2], [1.1, 0.9], [-1.1, 0.9]],
-    diamond: [[0, -1.3], [1.3, 0], [0, 1.3], [-1.3, 0]],
-    cross: [[-1.2, -0.4], [-0.4, -0.4], [-0.4, -1.2], [0.4, -1.2], [0.4, -0.4], [1.2, -0.4],
-      [1.2, 0.4], [0.4, 0.4], [0.4, 1.2], [-0.4, 1.2], [-0.4, 0.4], [-1.2, 0.4]],
-  }[marker];
-  ctx.beginPath();
-  if (!corners) {
-    ctx.arc(x, y, r, 0, 2 * Math.PI);
-    return;
-  }
-  corners.forEach(([a, b], i) => (i ? ctx.lineTo(x + a * r, y + b * r) : ctx.moveTo(x + a * r, y + b * r)));
-  ctx.closePath();
+  ctx.stroke(outline);
 }
 
 const GAP = 12; // pixels beside the pointer

@@ -6,6 +6,13 @@ const LIGHT = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9"]
 const DARK = ["#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00"];
 const DASHES = [[], [9, 4], [2, 3], [10, 3, 2, 3], [5, 2], [1, 5]];
 const MARKERS = ["circle", "square", "triangle", "diamond", "cross", "circle"];
+const CORNERS = {
+  square: [[-1, -1], [1, -1], [1, 1], [-1, 1]],
+  triangle: [[0, -1.2], [1.1, 0.9], [-1.1, 0.9]],
+  diamond: [[0, -1.3], [1.3, 0], [0, 1.3], [-1.3, 0]],
+  cross: [[-1.2, -0.4], [-0.4, -0.4], [-0.4, -1.2], [0.4, -1.2], [0.4, -0.4], [1.2, -0.4],
+    [1.2, 0.4], [0.4, 0.4], [0.4, 1.2], [-0.4, 1.2], [-0.4, 0.4], [-1.2, 0.4]],
+};
 // Cividis at eleven places: brightness alone tells the order.
 const CIVIDIS = [
   [0, 34, 78], [18, 53, 112], [59, 73, 108], [87, 93, 109], [112, 113, 115], [138, 134, 120],
@@ -27,6 +34,13 @@ export function modelStyles(models, known, dark) {
     styles[model] = { colour: palette[place], dash: DASHES[place], marker: MARKERS[place] };
   }
   return styles;
+}
+
+/** Return the outline of a marker as an SVG path, for a canvas too. */
+export function markerPath(marker, x, y, r) {
+  const corners = CORNERS[marker];
+  if (!corners) return `M${x - r} ${y}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0Z`;
+  return `M${corners.map(([a, b]) => `${x + a * r} ${y + b * r}`).join("L")}Z`;
 }
 
 /** Return whether a model such as hermite:3 is one of an entry with degrees. */

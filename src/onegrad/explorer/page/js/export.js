@@ -1,5 +1,6 @@
 // Copy and download: strings for people and programs, CSV, SVG and PNG.
 
+import { markerPath } from "./colours.js";
 import { tableOf, toCsv } from "./curves.js";
 import { linearTicks, logTicks, show, yRange } from "./numbers.js";
 import { announce, byId, make } from "./page.js";
@@ -128,7 +129,7 @@ function errorBar(point, { x, y }) {
   const reach = 2 * (point.stderr ?? 0);
   const [top, bottom] = [round(y(point.mean + reach)), round(y(Math.max(point.mean - reach, 0.02 * point.mean)))];
   const bar = element("line", { x1: at, x2: at, y1: top, y2: bottom, stroke: point.colour, "stroke-width": 1.5 });
-  return bar + element("circle", { cx: at, cy: middle, r: 4, fill: point.colour });
+  return bar + element("path", { d: markerPath(point.marker, at, middle, 4), fill: point.colour });
 }
 
 function legend(chart, height) {
