@@ -1,15 +1,9 @@
 """Foreign pages, wrong tokens and broken bodies are refused in one line."""
 
 import pytest
-from explorer_cases import TOKEN, explorer_client, state_of
+from explorer_cases import TOKEN, state_of
 
 from onegrad.explorer.server import LARGEST_BODY
-
-
-@pytest.fixture(scope="module")
-def client():
-    with explorer_client() as running:
-        yield running
 
 
 @pytest.mark.parametrize(
