@@ -62,7 +62,7 @@ class Control:
         return self.when is None or value_at(problem, self.when["path"]) in self.when["values"]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, those that say nothing left out."""
+        """Return plain values without those that are empty."""
         always = ("path", "label", "symbol", "sentence", "kind", "group", "main")
         return {
             name: value
@@ -93,7 +93,7 @@ def controls_of(problem: Problem, base: Problem | None = None) -> list[Control]:
 
 
 def control_at(problem: Problem, path: str) -> Control | None:
-    """Return the control of one field, None where there is none that applies."""
+    """Return the control of one field; None if no such control applies."""
     walked = _walk(_Look(problem, problem, path), type(problem), "")
     named = [control for control in walked if control.path == path and control.applies(problem)]
     return within_data(problem, named[0]) if named else None
@@ -136,8 +136,8 @@ def _open_union(
     look: _Look, path: str, info: FieldInfo, models: list[type[BaseModel]]
 ) -> Iterator[Control]:
     """Yield the choice of kind, and the controls of every kind that can be chosen."""
-    held = type(getattr(look.problem, path))
-    kinds = {_kind(m): m for m in models if m is held or _stands_alone(m)}
+    present = type(getattr(look.problem, path))
+    kinds = {_kind(m): m for m in models if m is present or _needs_no_fields(m)}
     where = f"{path}.kind"
     if len(kinds) > 1 and look.sees(where):
         labels = {k: (m.model_fields["kind"].description or k) for k, m in kinds.items()}
@@ -164,8 +164,8 @@ def _kind(model: type[BaseModel]) -> str:
     return str(model.model_fields["kind"].default)
 
 
-def _stands_alone(model: type[BaseModel]) -> bool:
-    """Return whether a kind can be chosen with nothing but its name said."""
+def _needs_no_fields(model: type[BaseModel]) -> bool:
+    """Return whether a kind can be chosen by its name alone."""
     try:
         model(kind=_kind(model))
     except InvalidInput:
@@ -174,7 +174,7 @@ def _stands_alone(model: type[BaseModel]) -> bool:
 
 
 def _control(look: _Look, model: type[BaseModel], path: str, info: FieldInfo) -> Control | None:
-    """Return the control of one field; None where a page cannot hold its value."""
+    """Return the control of one field; None if a page cannot show its value."""
     extra = _extra(info)
     kind = _control_kind(info, extra)
     if path.endswith("kind") or kind is None or extra.get("hidden"):
@@ -256,10 +256,10 @@ def slider_range(
         return None, None, "linear"
     low, high, open_low, whole = bounds_of(info)
     middle = default if isinstance(default, float | int) and default else 1.0
-    endless = high is None or high >= LARGEST_COUNT
+    unbounded = high is None or high >= LARGEST_COUNT
     positive = low is not None and (low > 0 or open_low)
-    scale = extra.get("scale", "log" if endless and positive else "linear")
-    top = AROUND * abs(middle) if endless or high is None else high
+    scale = extra.get("scale", "log" if unbounded and positive else "linear")
+    top = AROUND * abs(middle) if unbounded or high is None else high
     if low is None or (scale == "log" and low <= 0):
         bottom = middle / AROUND if scale == "log" else -top
     else:
@@ -275,7 +275,7 @@ def slider_range(
 
 
 def within_data(problem: Problem, control: Control) -> Control | None:
-    """Return a control whose range the data allow; None where they allow its value alone."""
+    """Return a control whose range the data allow; None if they allow its present value alone."""
     if problem.data.exact_moments or not control.applies(problem):
         return control
     if control.low is None or control.high is None:

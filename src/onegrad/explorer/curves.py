@@ -48,7 +48,7 @@ Curves = dict[str, dict[str, list[float | None]]]  # by model and metric
 
 @dataclass(frozen=True)
 class CurvePoints:
-    """Metrics of models at consecutive points of an axis, and what theory doubts at each."""
+    """Metrics of models at consecutive points of an axis, and the doubts of theory at each."""
 
     curves: Curves
     flags: list[tuple[str, ...]]
@@ -56,9 +56,9 @@ class CurvePoints:
 
 
 def models_with_theory(problem: Problem, names: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
-    """Return the models that theory knows, and why it does not know the others.
+    """Return the models that theory covers, and a reason for each of the others.
 
-    Raises InvalidInput where it knows none.
+    Raises InvalidInput if it covers no model.
     """
     models = models_named(problem, list(names), theorem_degree=1)
     reasons = {
@@ -73,7 +73,7 @@ def models_with_theory(problem: Problem, names: Sequence[str]) -> tuple[tuple[st
 
 
 def closed_refusal(problem: Problem, names: Sequence[str]) -> str | None:
-    """Return why theory without draws does not answer for a problem; None where it does."""
+    """Return why theory without draws does not cover a problem; None if it does."""
     require_theory(problem, "types")
     models = models_named(problem, list(names), theorem_degree=1)
     try:
@@ -136,7 +136,7 @@ def _solved_together(
 
 
 def _point(problem: Problem, names: Sequence[str], method: str, draft: bool) -> CurvePoints:
-    """Return the metrics at one point; a hole with its reason where theory has no answer."""
+    """Return the metrics at one point; a hole and its reason if theory has no answer."""
     try:
         if method == CLOSED:
             curves, notes = _closed_points(problem, names, None, draft)
@@ -171,7 +171,7 @@ def _closed_points(
 
 
 def _models(problem: Problem, names: Sequence[str], draft: bool) -> list[Model]:
-    """Return the models; only the default Hermite degree needs the problem to be told."""
+    """Return the models; only the default Hermite degree depends on the problem."""
     degree = closed_problem(problem, draft=draft).degree if "hermite" in names else 1
     return models_named(problem, list(names), theorem_degree=degree)
 
@@ -274,7 +274,7 @@ async def curve(
 
 
 def _method_notes(problem: Problem, refusal: str | None) -> list[str]:
-    """Return what to know of curves that are not theory without draws."""
+    """Return notes on curves that are not by theory without draws."""
     notes = []
     if refusal is not None:
         notes.append(
@@ -289,16 +289,16 @@ def _method_notes(problem: Problem, refusal: str | None) -> list[str]:
 
 
 def _refusal(state: ExplorerState, axis: CurveAxis) -> str | None:
-    """Return why theory without draws does not know some point of a curve; None where it does."""
+    """Return why theory without draws misses a point of a curve; None if it covers all."""
     problems = [state.problem] if axis.path in BATCHED else _problems(state, axis)[0]
     refusals = (closed_refusal(problem, state.models) for problem in problems)
     return next((refusal for refusal in refusals if refusal is not None), None)
 
 
 def task_metrics(known: Collection[str]) -> list[str]:
-    """Return what is shown first of the metrics that theory knows here.
+    """Return the metrics that are shown first, of those that theory covers here.
 
-    Errors on new and on old data; where labels are ±1 the rate of wrong ones and what is minimised.
+    Test and training error; for labels ±1, the misclassification rate and the minimised loss.
     """
     if "misclassification" not in known:
         return ["test_mse", "train_mse"]
@@ -306,7 +306,7 @@ def task_metrics(known: Collection[str]) -> list[str]:
 
 
 async def together(calls: Sequence[Any]) -> list[Any]:
-    """Return all answers; the first that fails, or whoever cancels, gives up the others."""
+    """Return all answers; a failure or a cancellation gives up the rest."""
     tasks = [asyncio.ensure_future(call) for call in calls]
     try:
         return list(await asyncio.gather(*tasks))
@@ -356,7 +356,7 @@ def _fixed_sizes_note(problem: Problem) -> str:
 def _problems(
     state: ExplorerState, axis: CurveAxis, most_neurons: int | None = None
 ) -> tuple[list[Problem], list[float], list[str]]:
-    """Return the problem at every value that is allowed; raise InvalidInput where none is."""
+    """Return the problem at every value that is allowed; raise InvalidInput if no value is."""
     problems, values, refused = [], [], []
     for value in axis.values:
         try:
@@ -401,7 +401,7 @@ def simulated_trial(problem: Problem, names: tuple[str, ...], trial: int) -> Row
 
 
 def checked_size(points: Any, trials: Any) -> tuple[int, int]:
-    """Return points and trials; raise InvalidInput where they are no small whole numbers."""
+    """Return points and trials; raise InvalidInput unless they are small whole numbers."""
     for name, value, most in (
         ("points", points, MOST_SIMULATED_POINTS),
         ("trials", trials, MOST_TRIALS),

@@ -48,12 +48,12 @@ def _differing(value: Any, default: Any) -> Any:
         return value
     if value.get("kind") != default.get("kind"):
         return value
-    kept = {
+    differing = {
         name: _differing(v, default.get(name))
         for name, v in value.items()
         if v != default.get(name)
     }
-    return {"kind": value["kind"], **kept} if "kind" in value and kept else kept
+    return {"kind": value["kind"], **differing} if "kind" in value and differing else differing
 
 
 def as_python(state: ExplorerState) -> str:

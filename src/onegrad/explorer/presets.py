@@ -17,8 +17,8 @@ from onegrad.problem.problem import Problem
 
 DEFAULT = "default"
 SIZES = ("dimension", "readout.samples", "training.samples", "test_samples")
-DROPS = ("data", "teacher")  # changes that another source makes no sense of
-# Problems on real data: what to call them, what to say, and their fields.
+DROPS = ("data", "teacher")  # changes that make no sense for another source
+# Problems on real data: label, sentence and fields.
 REAL: dict[str, dict[str, Any]] = {
     "digits": {
         "label": "Handwritten digits",
@@ -275,22 +275,22 @@ def real_problems() -> dict[str, Problem]:
         if is_here(described["fields"]["data"]["file"]):
             try:
                 bases[name] = Problem(**described["fields"])
-            except InvalidInput:  # a damaged copy: who asks for it by name is told
+            except InvalidInput:  # a damaged copy: an error names it when it is asked for
                 continue
     return bases
 
 
 def described_sources(bases: StartingProblems) -> list[dict[str, Any]]:
-    """Return name, label and sentence of every source, and what to forget when it is chosen."""
-    said = {
+    """Return name, label and sentence of every source, and the changes that choosing it drops."""
+    words = {
         START: ("Gaussian mixture", "The problem that this page was opened with."),
         DEFAULT: ("Default mixture", "Two components with a spike each, and a ReLU teacher."),
         **{name: (own["label"], own["sentence"]) for name, own in REAL.items()},
     }
     if not bases[START].data.exact_moments:
-        said[START] = ("Your data", "The data that this page was opened with.")
+        words[START] = ("Your data", "The data that this page was opened with.")
     return [
-        {"name": name, "label": said[name][0], "sentence": said[name][1], "drops": list(DROPS)}
+        {"name": name, "label": words[name][0], "sentence": words[name][1], "drops": list(DROPS)}
         for name in bases
     ]
 
@@ -298,7 +298,8 @@ def described_sources(bases: StartingProblems) -> list[dict[str, Any]]:
 def known_presets(bases: StartingProblems) -> list[dict[str, Any]]:
     """Return the presets whose data are here, each with the problem that it starts from.
 
-    A story holds for the default problem, of any size: who opened another gets the default here.
+    A story holds for the default problem of any size. With another problem, presets start from the
+    default.
     """
     stories = START if _differs_in_size_alone(bases[START]) else DEFAULT
     offered = []

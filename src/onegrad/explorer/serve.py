@@ -69,10 +69,10 @@ def worker_count() -> int:
 
 @contextmanager
 def listening_on(port: int) -> Iterator[socket.socket]:
-    """Yield a socket that listens on loopback; raise InvalidInput where the port is taken."""
+    """Yield a socket that listens on loopback; raise InvalidInput if the port is taken."""
     if not isinstance(port, int) or not 0 <= port <= LARGEST_PORT:
         raise InvalidInput(f"port={port}: must lie in [0, {LARGEST_PORT}]; 0 takes a free one")
-    # With the protocol said, asyncio sends small packets at once (TCP_NODELAY): else an answer of
+    # If the protocol is given, asyncio sends small packets at once (TCP_NODELAY): else an answer of
     # head and body waits 40 ms for the acknowledgement of its head.
     with socket.socket(proto=socket.IPPROTO_TCP) as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

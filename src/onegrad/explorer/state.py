@@ -48,7 +48,7 @@ def _weighting(problem: Problem) -> float | None:
     return min(max(log(rate) / (strength * log(max(problem.dimension, 2))), 0.0), 1.0)
 
 
-# Fields of which one is said and the others follow.
+# Fields that follow from others unless they are set.
 FOLLOWING: dict[str, Callable[[Problem], float | None]] = {
     "network.width": lambda p: p.width,
     "network.width_ratio": lambda p: p.width / p.samples,
@@ -70,16 +70,16 @@ FOLLOWING: dict[str, Callable[[Problem], float | None]] = {
 
 
 def value_at(problem: Problem, path: str) -> Any:
-    """Return what a field holds, or what it follows to where it is not said; None if unknown."""
-    said = _held(problem, path.split("."))
+    """Return the value of a field, derived if it is not set; None if unknown."""
+    value = _field_value(problem, path.split("."))
     if path == "readout.ridge":
-        said = problem.ridges[0]
-    if said is None and path in FOLLOWING:
-        said = FOLLOWING[path](problem)
-    return said if isinstance(said, bool | int | float | str) else _plain_list(said)
+        value = problem.ridges[0]
+    if value is None and path in FOLLOWING:
+        value = FOLLOWING[path](problem)
+    return value if isinstance(value, bool | int | float | str) else _plain_list(value)
 
 
-def _held(value: Any, names: list[str]) -> Any:
+def _field_value(value: Any, names: list[str]) -> Any:
     for name in names:
         if isinstance(value, tuple):
             within = name.isdigit() and int(name) < len(value)
@@ -95,7 +95,7 @@ def _plain_list(value: Any) -> list[float] | None:
 
 
 def companions_of(path: str, problem: Problem) -> tuple[str, ...]:
-    """Return the fields that must be said with this one: a step size needs the spread."""
+    """Return the fields that must be set with this one: a step size needs the spread."""
     if path in RATE_FIELDS:
         return ("scaling.spread",) if problem.scaling.spread is None else ()
     rated = problem.scaling.rate_field is not None
@@ -115,7 +115,7 @@ StartingProblems = Mapping[str, Problem]
 
 @dataclass(frozen=True)
 class ExplorerState:
-    """What a page shows: the problem, the axis of its curves, the models on it."""
+    """The state of a page: the problem, the axis of its curves, the models on it."""
 
     problem: Problem
     axis: str = DEFAULT_AXIS
@@ -130,16 +130,18 @@ class ExplorerState:
 
 
 def read_state(document: Any, bases: StartingProblems) -> ExplorerState:
-    """Return the state of a request; raise InvalidInput where a part of it breaks a rule."""
+    """Return the state of a request; raise InvalidInput if a part of it breaks a rule."""
     if not isinstance(document, dict):
-        raise InvalidInput(f"state={shown(document)}: must be a table of fields; correct it")
+        raise InvalidInput(
+            f"state={shown(document)}: must be a table of fields; send a JSON object"
+        )
     base = document.get("base", START)
     if not isinstance(base, str) or base not in bases:
         raise InvalidInput(f"base={shown(base)}: must be one of {', '.join(bases)}; choose one")
     changes = flat_changes(document.get("problem", {}))
     axis = document.get("axis", DEFAULT_AXIS)
     if not isinstance(axis, str):
-        raise InvalidInput(f"axis={shown(axis)}: must be the path of a field; correct it")
+        raise InvalidInput(f"axis={shown(axis)}: must be the path of a field; send one")
     problem = changed(bases[base], changes)
     return ExplorerState(problem, axis, _models(document.get("models")), changes, base)
 
@@ -148,7 +150,7 @@ def _models(names: Any) -> tuple[str, ...]:
     if names is None:
         return DEFAULT_MODELS
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise InvalidInput(f"models={shown(names)}: must be a list of names; correct it")
+        raise InvalidInput(f"models={shown(names)}: must be a list of names; send one")
     if not 1 <= len(names) <= MOST_MODELS:
         raise InvalidInput(f"models={shown(names)}: must be 1 to {MOST_MODELS} names; change them")
     return tuple(dict.fromkeys(names))
@@ -157,7 +159,9 @@ def _models(names: Any) -> tuple[str, ...]:
 def flat_changes(fields: Any) -> dict[str, Any]:
     """Return changes by dotted path, from a flat table or a nested one."""
     if not isinstance(fields, dict):
-        raise InvalidInput(f"problem={shown(fields)}: must be a table of fields; correct it")
+        raise InvalidInput(
+            f"problem={shown(fields)}: must be a table of fields; send a JSON object"
+        )
     flat: dict[str, Any] = {}
     for name, value in fields.items():
         inner = flat_changes(value) if isinstance(value, dict) else {"": value}
@@ -195,7 +199,7 @@ def changed(problem: Problem, changes: Mapping[str, Any]) -> Problem:
 
 
 def _missing(problem: Problem, wanted: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the fields that a change must be said with, and the change."""
+    """Return changes and the fields that must be set with them but are not."""
     rated = any(wanted.get(path) is not None for path in RATE_FIELDS)
     return [
         (path, other)
@@ -226,10 +230,10 @@ def _with_kind(problem: Problem, wanted: dict[str, Any], name: str, kinds: Kinds
     for path in [path for path in wanted if path.startswith(f"{name}.") and path.count(".") == 1]:
         fields[path.split(".")[1]] = wanted.pop(path)
     try:
-        held = described(kind=kind, **fields)
+        value = described(kind=kind, **fields)
     except InvalidInput as error:
         raise InvalidInput(f"{name}.{error}") from None
-    return problem.replace({name: held})
+    return problem.replace({name: value})
 
 
 def _with_components(problem: Problem, wanted: dict[str, Any]) -> Problem:
@@ -238,7 +242,7 @@ def _with_components(problem: Problem, wanted: dict[str, Any]) -> Problem:
     if parts is None:
         return problem
     if not isinstance(parts, list) or not all(isinstance(part, dict) for part in parts):
-        raise InvalidInput(f"data.components={shown(parts)}: must be a list of tables; correct it")
+        raise InvalidInput(f"data.components={shown(parts)}: must be a list of tables; send one")
     if len(parts) > MOST_COMPONENTS:
         raise InvalidInput(
             f"data.components: a page shows at most {MOST_COMPONENTS}, there are {len(parts)}; use "

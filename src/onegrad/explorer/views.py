@@ -188,7 +188,7 @@ def _drawn_aim(step: Floats, directions: Floats) -> float | None:
 
 
 def step_view(problem: Problem, method: str) -> dict[str, Any]:
-    """Return what the step did: overlaps with the teacher, numbers, and a spectrum."""
+    """Return the effect of the step: overlaps with the teacher, numbers, and a spectrum."""
     layer = layer_by_law(problem) if method == CLOSED else drawn_layer(problem)
     low, high = layer.bulk
     x, y = layer.density
@@ -208,7 +208,7 @@ def step_view(problem: Problem, method: str) -> dict[str, Any]:
 
 
 def _overlaps(layer: LayerSpectrum) -> list[dict[str, Any]]:
-    """Return where the step points, and where the layer does after it; none without a direction."""
+    """Return the overlaps of step and layer with the teacher; empty if it has no direction."""
     return [
         {"label": label, "value": _digits(min(value, 1.0)), "sentence": sentences[_grade(value)]}
         for label, value, sentences in (
@@ -317,13 +317,13 @@ async def plane(workers: Workers, state: ExplorerState, size: Any) -> dict[str, 
 
 
 def _compared(models: tuple[str, ...]) -> str:
-    """Return the model that the map is about: linear where it is shown, else the first Hermite."""
+    """Return the model that the map is about: linear if it is shown, else the first Hermite."""
     others = [name for name in models if name == "linear" or name.startswith("hermite")]
     return "linear" if "linear" in others or not others else others[0]
 
 
 def _name(model: str) -> str:
-    """Return what the page calls a model in a sentence."""
+    """Return a model's name in a sentence of the page."""
     degree = model.partition(":")[2]
     return f"the polynomial of degree {degree}" if degree else f"the {model} model"
 
@@ -343,8 +343,8 @@ async def degrees(workers: Workers, state: ExplorerState) -> dict[str, Any]:
         points_along, [state.problem], names, method, False, urgency=DEGREES
     )
     if not points.curves:
-        said = points.flags[0] or ("degrees: have no theory here; change the setting",)
-        raise InvalidInput(said[0])
+        reasons = points.flags[0] or ("degrees: have no theory here; change the setting",)
+        raise InvalidInput(reasons[0])
     network = points.curves["network"]
     gaps = [relative_gap(network, points.curves[name])[0] for name in names[1:]]
     enough = [
@@ -363,7 +363,7 @@ async def degrees(workers: Workers, state: ExplorerState) -> dict[str, Any]:
 
 
 def _sentence(problem: Problem, gaps: list[float | None], smallest: int | None) -> str:
-    """Return what the gaps say: the degree that is enough, the linear model, the theorem."""
+    """Return the gaps in words: the sufficient degree, the linear model, the theorem."""
     share = f"{TOLERANCE:.0%}".replace("%", " %")
     first = (
         f"No polynomial of degree up to {DEGREE_RANGE[-1]} comes within {share} of the network's "

@@ -141,7 +141,7 @@ class Workers:
 def _observed(future: Any) -> asyncio.Future[Any]:
     """Return a worker's future for this loop, whose error may stay unread."""
     wrapped = asyncio.wrap_future(future)
-    wrapped.add_done_callback(lambda ended: ended.exception())
+    wrapped.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
     return wrapped
 
 

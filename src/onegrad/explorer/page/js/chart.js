@@ -8,7 +8,7 @@ import { make } from "./page.js";
 const FONT = "12px system-ui, sans-serif";
 const PIXELS_PER_TICK = { x: 52, y: 38 };
 
-let inks = { dark: null }; // as read last: reading makes the browser compute all styles anew
+let inks = { dark: null }; // as read last: reading makes the browser compute all styles
 
 /** Return the page's colours as CSS says them. */
 export function ink() {
@@ -24,7 +24,7 @@ export function ink() {
 /**
  * Return `{update, resize, destroy}` of a chart inside `host`. `update(view)` draws
  * {x, lines, points, current, logX, logY, key}; `onGo(x)` is called by a click, `onDrawn` after
- * every drawing. A view of another key has other lines or colours and is built anew.
+ * every drawing. A view of another key has other lines or colours and is built again.
  */
 export function createChart(host, { onGo, onDrawn }) {
   let plot = null;
@@ -84,11 +84,11 @@ export function createChart(host, { onGo, onDrawn }) {
 
   function data() {
     const columns = [view.x];
-    const kept = (values) =>
+    const drawable = (values) =>
       view.logY ? values.map((value) => (value > 0 ? value : null)) : values;
     for (const line of view.lines) {
-      if (line.low) columns.push(kept(line.low), kept(line.high));
-      columns.push(kept(line.values));
+      if (line.low) columns.push(drawable(line.low), drawable(line.high));
+      columns.push(drawable(line.values));
     }
     return columns;
   }

@@ -69,8 +69,8 @@ export function axisOf(description, path) {
 /** Return `{update, redraw}` of the charts; `onGo(x)` is called by a click on one. */
 export function createCharts({ onGo, onDrawn }) {
   const host = byId("charts");
-  const held = new Map(); // metric → {figure, chart, box}
-  const watcher = new ResizeObserver(() => held.forEach(({ chart }) => chart.resize()));
+  const drawn = new Map(); // metric → {figure, chart, box}
+  const watcher = new ResizeObserver(() => drawn.forEach(({ chart }) => chart.resize()));
   let views = [];
 
   function add(metric) {
@@ -83,23 +83,23 @@ export function createCharts({ onGo, onDrawn }) {
     watcher.observe(box);
     const chart = createChart(box, { onGo, onDrawn });
     const entry = { figure, chart, box, axisName };
-    held.set(metric.name, entry);
+    drawn.set(metric.name, entry);
     return entry;
   }
 
   return {
     /** Draw the chosen metrics; a chart that is no longer wanted goes. */
     update(inputs, metrics) {
-      for (const [name, { figure, chart, box }] of held) {
+      for (const [name, { figure, chart, box }] of drawn) {
         if (metrics.some((metric) => metric.name === name)) continue;
         watcher.unobserve(box);
         chart.destroy();
         figure.remove();
-        held.delete(name);
+        drawn.delete(name);
       }
       host.dataset.count = metrics.length;
       views = metrics.map((metric) => {
-        const entry = held.get(metric.name) ?? add(metric);
+        const entry = drawn.get(metric.name) ?? add(metric);
         host.append(entry.figure);
         const view = chartValues({ ...inputs, metric });
         entry.chart.update(view);
@@ -114,8 +114,8 @@ export function createCharts({ onGo, onDrawn }) {
 
 function summary(view) {
   const ends = view.lines.map((line) => {
-    const held = line.values.filter((value) => Number.isFinite(value));
-    return `${line.label} from ${show(held[0])} to ${show(held.at(-1))}`;
+    const known = line.values.filter((value) => Number.isFinite(value));
+    return `${line.label} from ${show(known[0])} to ${show(known.at(-1))}`;
   });
   return `${view.title} along ${view.xLabel}: ${ends.join("; ")}. Values stand in the table below.`;
 }

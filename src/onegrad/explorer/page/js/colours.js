@@ -13,7 +13,7 @@ const CORNERS = {
   cross: [[-1.2, -0.4], [-0.4, -0.4], [-0.4, -1.2], [0.4, -1.2], [0.4, -0.4], [1.2, -0.4],
     [1.2, 0.4], [0.4, 0.4], [0.4, 1.2], [-0.4, 1.2], [-0.4, 0.4], [-1.2, 0.4]],
 };
-// Cividis at eleven places: brightness alone tells the order.
+// Cividis at eleven places: brightness alone gives the order.
 const CIVIDIS = [
   [0, 34, 78], [18, 53, 112], [59, 73, 108], [87, 93, 109], [112, 113, 115], [138, 134, 120],
   [165, 156, 116], [195, 180, 107], [225, 204, 85], [244, 220, 69], [254, 232, 56],
@@ -74,7 +74,7 @@ export function isDark() {
 
 const KEPT = "onegrad-theme";
 
-function kept() {
+function savedTheme() {
   try {
     return localStorage.getItem(KEPT);
   } catch {
@@ -86,13 +86,13 @@ function keep(theme) {
   try {
     localStorage.setItem(KEPT, theme);
   } catch {
-    byId("live").textContent = "The theme cannot be kept: storage is forbidden";
+    byId("live").textContent = "The theme cannot be saved: storage is forbidden";
   }
 }
 
 /** Take the colours that were chosen before; first of all, so that nothing flashes. */
 export function takeKeptTheme() {
-  const chosen = kept();
+  const chosen = savedTheme();
   if (chosen === "dark" || chosen === "light") document.documentElement.dataset.theme = chosen;
 }
 

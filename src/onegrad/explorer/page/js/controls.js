@@ -4,7 +4,7 @@ import { placeOf, PLACES, show, valueAt } from "./numbers.js";
 import { byId, make, named } from "./page.js";
 import { applies, fieldValue, same } from "./state.js";
 
-const OWN = "own"; // a text that is none of those offered
+const OWN = "own"; // a string that is not among those offered
 
 /**
  * Return `{describe, update, mark}` of the panel of controls. `onSet(control, value)` is called by every

@@ -11,14 +11,14 @@ const LEGEND_LINE = 20;
 
 /** Return an element as text; attributes that are null are left out. */
 export function element(name, attributes = {}, content = "") {
-  const said = Object.entries(attributes)
+  const written = Object.entries(attributes)
     .filter(([, value]) => value !== null && value !== undefined)
     .map(([key, value]) => ` ${key}="${escapeText(value)}"`)
     .join("");
-  return content === "" ? `<${name}${said}/>` : `<${name}${said}>${content}</${name}>`;
+  return content === "" ? `<${name}${written}/>` : `<${name}${written}>${content}</${name}>`;
 }
 
-/** Return a text with the characters escaped that XML reads as its own. */
+/** Return a string with the characters of XML escaped. */
 export function escapeText(value) {
   const codes = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
   return String(value).replace(/[&<>"]/g, (character) => codes[character]);
@@ -99,9 +99,9 @@ export function linePath(xs, values, { x, y }) {
   let path = "";
   let drawing = false;
   values.forEach((value, i) => {
-    const held = Number.isFinite(value);
-    if (held) path += `${drawing ? "L" : "M"}${round(x(xs[i]))} ${round(y(value))}`;
-    drawing = held;
+    const known = Number.isFinite(value);
+    if (known) path += `${drawing ? "L" : "M"}${round(x(xs[i]))} ${round(y(value))}`;
+    drawing = known;
   });
   return path;
 }
@@ -183,13 +183,13 @@ export function createKeeping({ server, now }) {
     text.select();
     try {
       await navigator.clipboard.writeText(text.value);
-      tell("Copied");
+      report("Copied");
     } catch {
-      tell("Selected: copy it with the keyboard");
+      report("Selected: copy it with the keyboard");
     }
   });
 
-  function tell(words) {
+  function report(words) {
     byId("copy-told").textContent = words;
     announce(words);
     setTimeout(() => { byId("copy-told").textContent = ""; }, 2000);

@@ -131,10 +131,10 @@ function paint() {
   if (!metrics.length) drawn(); // nothing to draw is an answer too
 }
 
-/** Tell whoever measures or tests when a curve has been drawn, and how long after the input. */
+/** Report to benchmarks and tests when a curve has been drawn, and how long after the input. */
 function drawn() {
-  if (!shown?.job || shown.told) return;
-  shown.told = true;
+  if (!shown?.job || shown.announced) return;
+  shown.announced = true;
   const { draft, job, answer } = shown;
   document.dispatchEvent(new CustomEvent("onegrad:drawn", {
     detail: {
@@ -170,7 +170,7 @@ function lookForSources(pauses) {
     const known = description.sources.length;
     const missing = !description.sources.some(({ name }) => name === state.base);
     const next = await server.get("/api/controls").catch(() => null);
-    if (next === null) return; // whoever asks for a curve next is told
+    if (next === null) return; // the next curve reports it
     description = { ...description, sources: next.sources, presets: next.presets };
     if (next.sources.length > known) showState();
     if (missing && next.sources.some(({ name }) => name === state.base)) ask();

@@ -17,12 +17,12 @@ export function presetState(preset, start, { automatic, pins }) {
 
 /**
  * Return the state with one field of the problem set. Fields that exclude it drop out; those that
- * it must be said with join in, at the value that they show.
+ * must be set with it join in, at the value that they show.
  */
 export function withField(state, control, value, byPath = new Map()) {
   const problem = { ...state.problem };
   for (const rival of control.rivals ?? []) delete problem[rival];
-  delete problem[control.path]; // the newest change stands last
+  delete problem[control.path]; // the newest change is last
   if (!same(value, control.default)) {
     for (const path of control.companions ?? []) {
       const other = byPath.get(path);
@@ -77,7 +77,7 @@ export function forServer(state) {
   return base === null ? { problem, axis, models } : { base, problem, axis, models };
 }
 
-/** Return a text that is equal where the server's answers are. */
+/** Return a string that is equal if the server's answers are. */
 export function serverKey(state) {
   return JSON.stringify(forServer(state));
 }
@@ -87,7 +87,7 @@ export function same(a, b) {
   return JSON.stringify(a ?? null) === JSON.stringify(b ?? null);
 }
 
-// A field of the problem stands under its own path, what is shown under `show.`:
+// In the address a field of the problem has its own path as its key, what is shown has `show.`:
 //   #some.field=0.9&show.axis=other.field&show.models=network,linear&show.metrics=test_mse
 
 const SHOW = "show.";
@@ -98,7 +98,7 @@ export function writeValue(value) {
   return readsAsJson(value) ? JSON.stringify(value) : value;
 }
 
-/** Return the value of a text: JSON where it is JSON, else the text itself. */
+/** Return the value of a string: as JSON if it is JSON, else the string itself. */
 export function readValue(text) {
   try {
     return JSON.parse(text);
