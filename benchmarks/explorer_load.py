@@ -111,10 +111,8 @@ class LoadClient:
         ).encode()
 
 
-def _draft(client: LoadClient, draws: random.Random, turn: int) -> None:
-    body = draft_body(draws.uniform(0.2, 0.9))
-    view = {"X-Onegrad-View": f"client {client.seed}", "X-Onegrad-Turn": str(turn)}
-    client.post("draft", body, view)
+def _draft(client: LoadClient, draws: random.Random, _turn: int) -> None:
+    client.post("draft", draft_body(draws.uniform(0.2, 0.9)))
 
 
 def draft_body(strength: float) -> bytes:
@@ -179,8 +177,7 @@ def probe(port: int, token: str) -> None:
     threading.Thread(target=lambda: (sys.stdin.read(), ended.set()), daemon=True).start()
     while not ended.is_set():
         turn += 1
-        view = {"X-Onegrad-View": "page", "X-Onegrad-Turn": str(turn)}
-        seconds.append(client.post("page", draft_body(0.3 + 0.6 * (GOLDEN * turn % 1)), view))
+        seconds.append(client.post("page", draft_body(0.3 + 0.6 * (GOLDEN * turn % 1))))
         ended.wait(0.1)
     print(json.dumps(seconds))
 

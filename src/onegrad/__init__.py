@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from onegrad.estimators.classifier import OneStepClassifier as OneStepClassifier
     from onegrad.estimators.regressor import OneStepRegressor as OneStepRegressor
     from onegrad.estimators.transformer import OneStepFeatures as OneStepFeatures
-    from onegrad.explorer.opening import explore as explore
+    from onegrad.explorer.serve import explore as explore
     from onegrad.figures.panel_kinds import register_panel_kind as register_panel_kind
     from onegrad.figures.panel_registry import register_panel as register_panel
     from onegrad.models.model import register_model as register_model
@@ -89,7 +89,7 @@ _HOMES = {
     "MultiIndex": "data.multi_index",
     "take_steps": "verbs.observation",
     "StepsResult": "diagnostics.records",
-    "explore": "explorer.opening",
+    "explore": "explorer.serve",
     "fit_mixture": "data.rows.fitting",
     "on_fitted_mixture": "training.fitted_problem",
     "load_fashion_mnist": "data.rows.fashion_mnist",

@@ -93,7 +93,7 @@ def apart(tmp_path, monkeypatch, tiny, unarranged):
     monkeypatch.setattr(fashion_mnist.urllib.request, "urlopen", refused)
     monkeypatch.setattr(dask_engine, "CONNECT_SECONDS", 0.05)
     if importlib.util.find_spec("onegrad.explorer") is not None:  # a server would not end
-        monkeypatch.setattr("onegrad.explorer.opening.explore", lambda *_, **__: None)
+        monkeypatch.setattr("onegrad.explorer.serve.explore", lambda *_, **__: None)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -7,8 +7,9 @@ import threading
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
-from onegrad.explorer.opening import LOOPBACK, explorer_server, listening_on
+from onegrad.explorer.serve import LOOPBACK, listening_on, server_on
 from onegrad.problem.problem import Problem
 
 TOKEN = "a-token-of-tests"
@@ -74,7 +75,7 @@ def _dumped(document):
 def explorer_client(problem=None):
     """Yield a client of a server that runs meanwhile."""
     with listening_on(0) as listening:
-        server = explorer_server(problem or Problem(), listening, TOKEN)
+        server = server_on(listening, problem or Problem(), TOKEN)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         try:
@@ -84,6 +85,14 @@ def explorer_client(problem=None):
         finally:
             server.should_exit = True
             thread.join()
+
+
+def alive(pid):
+    """Return whether a process runs and is no zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z"
+    except OSError:
+        return False
 
 
 def state_of(changes=None, **parts):

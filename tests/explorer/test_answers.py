@@ -4,19 +4,13 @@ import json
 
 import numpy as np
 import pytest
-from explorer_cases import SMALL, explorer_client, state_of
+from explorer_cases import SMALL, state_of
 
 from onegrad.explorer.curves import MOST_TYPED_NEURONS, TYPES_TOGETHER
 from onegrad.explorer.presets import PRESETS
 from onegrad.problem.problem import Problem
 from onegrad.verbs.prediction import predict, predict_curve
 from onegrad.verbs.simulation import simulate
-
-
-@pytest.fixture(scope="module")
-def client():
-    with explorer_client() as running:
-        yield running
 
 
 @pytest.fixture

@@ -2,24 +2,9 @@
 
 import re
 
-import pytest
-
-from browser_case import serving, visiting
 from optional_parts import CHROMIUM, needs
 
 pytestmark = needs(CHROMIUM)
-
-
-@pytest.fixture(scope="module")
-def address():
-    with serving("--dimension", "80", "--samples", "80") as url:
-        yield url
-
-
-@pytest.fixture
-def visit(browser, address):
-    with visiting(browser, address) as opened:
-        yield opened
 
 
 def open_all(page):
@@ -40,7 +25,6 @@ def test_the_page_loads_draws_a_draft_and_then_sixty_points(visit):
     assert drawings[0]["points"] >= 8
     assert not drawings[-1]["draft"]
     assert drawings[-1]["points"] >= 50
-    visit.wait_settled()
     page = visit.page
     assert page.locator("#charts .plot canvas").count() >= 1
     rows = page.locator("#readings tbody tr")
@@ -55,7 +39,6 @@ def test_the_page_loads_draws_a_draft_and_then_sixty_points(visit):
 
 def test_every_slider_can_be_dragged(visit):
     page = visit.page
-    visit.wait_settled()
     open_all(page)
     sliders = shown_controls(page, "input[type=range]")
     assert len(sliders) >= 8
@@ -84,7 +67,6 @@ def test_every_slider_can_be_dragged(visit):
 
 def test_every_choice_can_be_changed(visit):
     page = visit.page
-    visit.wait_settled()
     open_all(page)
     choices = shown_controls(page, "select")
     assert len(choices) >= 5
@@ -103,6 +85,17 @@ def test_every_choice_can_be_changed(visit):
         visit.wait_drawn(after=turn, refined=False)
         assert visit.error() is None
         open_all(page)
+
+
+def test_a_reset_shows_every_field_as_at_the_start_at_once(visit):
+    page = visit.page
+    choices = "[...document.querySelectorAll('.control select')].map((e) => [e.id, e.value])"
+    start, turn = page.evaluate(choices), visit.turn()
+    page.select_option("#field-teacher-kind", index=1)
+    visit.wait_drawn(after=turn)
+    visit.wait_settled()
+    assert page.evaluate(choices) != start  # other fields follow from the kind
+    assert page.evaluate(f"document.getElementById('reset').click(), {choices}") == start
 
 
 def test_every_axis_gives_a_curve(visit):
@@ -161,7 +154,6 @@ def test_charts_share_the_width_when_there_are_more_or_fewer(visit):
 
 def test_a_click_on_a_chart_and_on_the_map_goes_there(visit):
     page = visit.page
-    visit.wait_settled()
     before, turn = page.evaluate("location.hash"), visit.turn()
     chart = page.locator("#charts .u-over").first
     box = chart.bounding_box()
@@ -181,7 +173,6 @@ def test_a_click_on_a_chart_and_on_the_map_goes_there(visit):
 
 def test_newer_events_overtake_older_ones(visit):
     page = visit.page
-    visit.wait_settled()
     sent = len(curve_requests(visit))
     slider = page.locator("#main-controls input[type=range]").first
     events = 40
@@ -224,7 +215,6 @@ def test_a_value_that_breaks_a_rule_is_one_line_and_can_be_corrected(visit):
 
 def test_a_server_that_has_gone_is_one_line(visit):
     page = visit.page
-    visit.wait_settled()
     page.route("**/api/**", lambda route: route.abort("connectionrefused"))
     page.locator("#main-controls input[type=range]").first.press("ArrowRight")
     page.wait_for_selector("#error:not([hidden])")

@@ -2,18 +2,12 @@
 
 import pytest
 
-from browser_case import serving, visiting
+from browser_case import visiting
 from optional_parts import AXE, CHROMIUM, needs
 
 pytestmark = needs(CHROMIUM)
 
 WIDE, PHONE = {"width": 1400, "height": 1000}, {"width": 390, "height": 844}
-
-
-@pytest.fixture(scope="module")
-def address():
-    with serving("--dimension", "80", "--samples", "80") as url:
-        yield url
 
 
 def violations(page, source):
@@ -61,50 +55,46 @@ def test_a_phone_shows_everything_without_scrolling_sideways(browser, address):
         assert chart["y"] + chart["height"] <= PHONE["height"]  # in sight while one drags
 
 
-def test_every_control_works_by_keyboard(browser, address):
-    with visiting(browser, address) as visit:
-        page = visit.page
-        visit.wait_settled()
-        reached = []
-        page.locator("#copy").focus()
-        for _ in range(120):
-            reached.append(
-                page.evaluate("document.activeElement.id || document.activeElement.className")
-            )
-            page.keyboard.press("Tab")
-        main = page.eval_on_selector_all(
-            "#main-controls input[type=range], #main-controls select, #charts ~ .tools button",
-            "(all) => all.filter((e) => e.checkVisibility()).map((e) => e.id)",
+def test_every_control_works_by_keyboard(visit):
+    page = visit.page
+    reached = []
+    page.locator("#copy").focus()
+    for _ in range(120):
+        reached.append(
+            page.evaluate("document.activeElement.id || document.activeElement.className")
         )
-        assert len(main) > 8
-        assert set(main) <= set(reached)
-        assert {"copy", "theme", "axis", "log", "simulate", "automatic", "map"} <= set(reached)
-        slider = page.locator("#main-controls input[type=range]").first
-        turn, text = visit.turn(), slider.get_attribute("aria-valuetext")
-        slider.press("ArrowRight")
-        visit.wait_drawn(after=turn, refined=False)
-        assert slider.get_attribute("aria-valuetext") != text
+        page.keyboard.press("Tab")
+    main = page.eval_on_selector_all(
+        "#main-controls input[type=range], #main-controls select, #charts ~ .tools button",
+        "(all) => all.filter((e) => e.checkVisibility()).map((e) => e.id)",
+    )
+    assert len(main) > 8
+    assert set(main) <= set(reached)
+    assert {"copy", "theme", "axis", "log", "simulate", "automatic", "map"} <= set(reached)
+    slider = page.locator("#main-controls input[type=range]").first
+    turn, text = visit.turn(), slider.get_attribute("aria-valuetext")
+    slider.press("ArrowRight")
+    visit.wait_drawn(after=turn, refined=False)
+    assert slider.get_attribute("aria-valuetext") != text
 
 
-def test_every_control_has_a_label_and_a_sentence(browser, address):
-    with visiting(browser, address) as visit:
-        page = visit.page
-        page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
-        silent = page.eval_on_selector_all(
-            ".control",
-            """(rows) => rows.filter((row) => !row.hidden && (
-                 row.querySelector(".sentence").textContent.trim().length < 8 ||
-                 !row.querySelector("label").textContent.trim() ||
-                 !row.querySelector(`[id="${row.querySelector("label").htmlFor}"]`)))
-               .map((row) => row.dataset.path)""",
-        )
-        assert silent == []
+def test_every_control_has_a_label_and_a_sentence(visit):
+    page = visit.page
+    page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+    silent = page.eval_on_selector_all(
+        ".control",
+        """(rows) => rows.filter((row) => !row.hidden && (
+             row.querySelector(".sentence").textContent.trim().length < 8 ||
+             !row.querySelector("label").textContent.trim() ||
+             !row.querySelector(`[id="${row.querySelector("label").htmlFor}"]`)))
+           .map((row) => row.dataset.path)""",
+    )
+    assert silent == []
 
 
-def test_results_are_told_to_screen_readers(browser, address):
-    with visiting(browser, address) as visit:
-        page = visit.page
-        page.wait_for_function("() => document.getElementById('live').textContent.includes(' at ')")
+def test_results_are_told_to_screen_readers(visit):
+    page = visit.page
+    page.wait_for_function("() => document.getElementById('live').textContent.includes(' at ')")
 
 
 def test_the_switch_turns_colours_and_they_stay(browser, address):

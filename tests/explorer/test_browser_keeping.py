@@ -7,24 +7,11 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from browser_case import serving, visiting
+from browser_case import visiting
 from onegrad import Problem
 from optional_parts import CHROMIUM, needs
 
 pytestmark = needs(CHROMIUM)
-
-
-@pytest.fixture(scope="module")
-def address():
-    with serving("--dimension", "60", "--samples", "60") as url:
-        yield url
-
-
-@pytest.fixture
-def visit(browser, address):
-    with visiting(browser, address) as opened:
-        opened.wait_settled()
-        yield opened
 
 
 @pytest.fixture
@@ -180,7 +167,7 @@ def test_a_setting_is_copied_as_link_python_toml_and_command(visit):
     page.locator("[data-as=toml]").click()
     page.wait_for_function("() => document.getElementById('copy-text').value.includes('[scaling]')")
     wanted = Problem(**tomllib.loads(text.input_value()))
-    assert wanted != Problem(dimension=60, readout={"samples": 60})  # the slider was moved
+    assert wanted != Problem(dimension=80, readout={"samples": 80})  # the slider was moved
     page.locator("[data-as=python]").click()
     page.wait_for_function("() => document.getElementById('copy-text').value.includes('Problem(')")
     space = {}

@@ -1,15 +1,9 @@
 """Foreign pages, wrong tokens and broken bodies are refused in one line."""
 
 import pytest
-from explorer_cases import TOKEN, explorer_client, state_of
+from explorer_cases import TOKEN, state_of
 
-from onegrad.explorer.guard import LARGEST_BODY
-
-
-@pytest.fixture(scope="module")
-def client():
-    with explorer_client() as running:
-        yield running
+from onegrad.explorer.server import LARGEST_BODY
 
 
 @pytest.mark.parametrize(
@@ -58,7 +52,7 @@ def test_every_answer_forbids_inline_script_and_other_hosts(client):
 
 
 def test_files_outside_the_page_are_not_served(client):
-    for path in ("/static/../guard.py", "/static/%2e%2e/guard.py", "/static//etc/passwd"):
+    for path in ("/static/../server.py", "/static/%2e%2e/server.py", "/static//etc/passwd"):
         assert client.get(path).status_code in (403, 404)
 
 

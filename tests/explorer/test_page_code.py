@@ -76,9 +76,3 @@ def test_every_file_of_the_page_is_used_and_has_its_licence():
     for path in [*page_files(".js", ".css"), PAGE / "vendor" / "uplot.js"]:
         assert path.name in texts, path
     assert "MIT" in (PAGE / "vendor" / "uplot.LICENSE").read_text()
-
-
-def test_no_file_of_the_page_is_long():
-    for path in page_files(".js", ".html", ".css"):
-        limit = 400 if path.suffix == ".css" else 260
-        assert len(path.read_text().splitlines()) <= limit, path

@@ -1,5 +1,6 @@
 """The server as a user starts and ends it, and clients that try to keep it from others."""
 
+import asyncio
 import json
 import os
 import re
@@ -12,11 +13,13 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from explorer_cases import TOKEN, explorer_client, state_of
+from explorer_cases import TOKEN, alive, explorer_client, state_of
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 import onegrad
 from onegrad.describe.exceptions import InvalidInput
-from onegrad.explorer import guard, opening, patience
+from onegrad.explorer import serve
+from onegrad.explorer.server import MOST_SIMULATIONS, AnswerCache
 
 COMMAND = [sys.executable, "-c", "from onegrad.cli.main import main; main()", "explore"]
 
@@ -56,11 +59,10 @@ def received(connection, end):
 
 
 def until(condition):
-    """Wait until a condition holds, half a minute at the most; return what it returned."""
+    """Wait until a condition holds, half a minute at the most."""
     for _ in range(300):
-        value = condition()
-        if value:
-            return value
+        if condition():
+            return
         time.sleep(0.1)
     raise AssertionError("it did not come to hold")
 
@@ -94,13 +96,15 @@ def test_a_signal_closes_it_and_no_worker_stays(tmp_path, number):
             workers = children_of(process.pid)
             assert len(workers) >= 2
             process.send_signal(number)
-            assert received(waiting, b"}").endswith(b'{"overtaken":true}')  # not cut off
+            assert received(waiting, b"}").endswith(
+                b'closing; start onegrad explore again"}'
+            )  # not cut off
         _, err = process.communicate(timeout=60)
     finally:
         process.kill()
     assert process.returncode == 0, err
     assert err == ""
-    assert not [pid for pid in workers if Path(f"/proc/{pid}").exists()]
+    until(lambda: not [pid for pid in workers if alive(pid)])
     assert list(tmp_path.iterdir()) == []  # nothing was written
 
 
@@ -134,45 +138,18 @@ def test_a_missing_server_names_the_command_that_installs_it(monkeypatch):
 def test_small_answers_are_sent_at_once(monkeypatch):
     # Else the body of an answer waits 40 ms until the browser acknowledges its head.
     at_once = []
-    made = patience.PatientProtocol.connection_made
+    made = H11Protocol.connection_made
 
     def noted(self, transport):
         accepted = transport.get_extra_info("socket")
         at_once.append(accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
         made(self, transport)
 
-    monkeypatch.setattr(patience.PatientProtocol, "connection_made", noted)
+    monkeypatch.setattr(H11Protocol, "connection_made", noted)
     with explorer_client() as client:
         assert client.get("/api/controls").status_code == 200
     assert at_once
     assert all(at_once)
-
-
-def test_slow_and_silent_clients_lose_their_connection(monkeypatch):
-    monkeypatch.setattr(patience, "HEAD_SECONDS", 0.4)
-    monkeypatch.setattr(guard, "BODY_SECONDS", 0.4)
-    with explorer_client() as client:
-        whole = posted(client.port, "/api/curve", {"points": 2})
-        with client.connect() as slow:
-            slow.sendall(whole[:-1])
-            assert slow.recv(100).split()[1] == b"408"
-        with client.connect() as half:
-            half.sendall(b"GET / HTTP/1.1\r\nHost: 127")
-            assert half.recv(100) == b""
-        with client.connect() as silent:
-            assert silent.recv(100) == b""
-        assert client.get("/api/controls").status_code == 200
-
-
-def test_many_idle_connections_keep_nobody_out(monkeypatch):
-    monkeypatch.setattr(patience, "MOST_CONNECTIONS", 10)
-    with explorer_client() as client:
-        idle = [client.connect() for _ in range(30)]
-        try:
-            assert client.get("/api/controls").status_code == 200
-        finally:
-            for connection in idle:
-                connection.close()
 
 
 def test_garbage_in_place_of_http_is_answered_and_forgotten():
@@ -189,16 +166,6 @@ def test_garbage_in_place_of_http_is_answered_and_forgotten():
 LONG = {"state": state_of(), "points": 24, "trials": 32}  # a simulation that takes long
 
 
-def test_a_newer_simulation_of_a_view_ends_the_older_one():
-    with explorer_client() as client, client.connect() as older:
-        older.sendall(posted(client.port, "/api/simulate", LONG, X_Onegrad_View="one"))
-        assert b"200" in received(older, b"progress").split(b"\r\n")[0]
-        small = {"state": state_of(), "points": 2, "trials": 2}
-        newer = client.post("/api/simulate", json=small, headers={"X-Onegrad-View": "one"})
-        assert json.loads(newer.text.splitlines()[-1]) == {"done": True}
-        received(older, b"overtaken")
-
-
 def test_a_simulation_ends_with_its_client():
     with explorer_client() as client:
 
@@ -207,26 +174,12 @@ def test_a_simulation_ends_with_its_client():
                 connection.sendall(posted(client.port, "/api/simulate", LONG))
                 return b"200" in connection.recv(1000).split(b"\r\n")[0]
 
-        for _ in range(3):  # more than may run at once
+        for _ in range(MOST_SIMULATIONS + 1):
             until(taken)
 
 
 def test_at_most_a_few_workers_are_started():
-    assert 2 <= opening.worker_count() <= opening.MOST_WORKERS
-
-
-def test_a_newer_event_overtakes_an_older_one():
-    view = {"X-Onegrad-View": "page"}
-    with explorer_client() as client, client.connect() as older:
-        state = state_of(ENDLESS)
-        turn = {"X_Onegrad_View": "page", "X_Onegrad_Turn": 1}
-        older.sendall(posted(client.port, "/api/curve", {"state": state}, **turn))
-        assert client.get("/api/controls").status_code == 200  # so the request before it was read
-        newer = client.post(
-            "/api/curve", json={"state": state_of()}, headers={**view, "X-Onegrad-Turn": "2"}
-        )
-        assert newer.json()["method"] == "closed"
-        assert received(older, b"}").endswith(b'{"overtaken":true}')
+    assert 2 <= serve.worker_count() <= serve.MOST_WORKERS
 
 
 def test_work_of_a_client_that_has_gone_is_given_up():
@@ -236,3 +189,39 @@ def test_work_of_a_client_that_has_gone_is_given_up():
                 connection.sendall(posted(client.port, "/api/curve", {"state": state_of(ENDLESS)}))
                 assert client.get("/api/controls").status_code == 200
         until(lambda: client.post("/api/curve", json={"state": state_of()}).status_code == 200)
+
+
+def test_what_was_asked_before_is_not_computed_again():
+    calls = []
+
+    async def work():
+        calls.append(1)
+        return {"value": len(calls)}
+
+    async def main():
+        cache = AnswerCache(most=2)
+        first = {"state": {"problem": {"a": 1, "b": 2}}, "points": 8}
+        same = {"points": 8, "state": {"problem": {"b": 2, "a": 1}}}
+        assert await cache.answer("curve", first, work) == {"value": 1}
+        assert await cache.answer("curve", same, work) == {"value": 1}
+        assert await cache.answer("map", same, work) == {"value": 2}
+        assert await cache.answer("curve", {**first, "points": 60}, work) == {"value": 3}
+        assert await cache.answer("curve", same, work) == {"value": 4}  # it was the oldest
+
+    asyncio.run(main())
+
+
+def test_a_refusal_is_not_cached():
+    async def refuse():
+        raise InvalidInput("x=1: must be 2; change it")
+
+    async def work():
+        return {"value": 1}
+
+    async def main():
+        cache = AnswerCache()
+        with pytest.raises(InvalidInput):
+            await cache.answer("curve", {}, refuse)
+        assert await cache.answer("curve", {}, work) == {"value": 1}
+
+    asyncio.run(main())

@@ -3,9 +3,8 @@
 import pytest
 
 from onegrad.describe.exceptions import InvalidInput
-from onegrad.explorer.axes import axis_of, problem_at
-from onegrad.explorer.state import changed, read_state
-from onegrad.explorer.values import value_at
+from onegrad.explorer.controls import axis_of, problem_at
+from onegrad.explorer.state import changed, read_state, value_at
 from onegrad.problem.problem import Problem
 
 BASES = {"start": Problem()}

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from onegrad.describe.exceptions import Failure
-from onegrad.explorer.curve_points import CLOSED
+from onegrad.explorer.curves import CLOSED
 from onegrad.explorer.state import changed
-from onegrad.explorer.step_view import DRAWN, step_view
+from onegrad.explorer.views import DRAWN, step_view
 from onegrad.problem.problem import Problem
 from onegrad.training.instance import draw
 from onegrad.training.layers import initialise

@@ -17,6 +17,6 @@ def explore(problem_file: str | None, port: int, browser: bool, **options: Any) 
     """Open a page where sliders move the predicted curves, on this machine alone."""
     from onegrad.cli.building import build_problem
     from onegrad.cli.common import single_samples
-    from onegrad.explorer.opening import explore as run
+    from onegrad.explorer.serve import explore as run
 
     run(build_problem(problem_file, single_samples(options)), port=port, browser=browser)

@@ -1,24 +1,31 @@
-"""Controls of the page, read from the fields of the problem: what they are, hold and range over."""
+"""Controls of the page, read from the fields of the problem: their words, values and ranges."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
+from math import sqrt
 from typing import Any
 
+import numpy as np
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from onegrad.describe.checks import LARGEST_COUNT, shown
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.registry import registered_names
-from onegrad.describe.schema import choices, nested_models, plain_types
+from onegrad.describe.schema import bounds_of, choices, nested_models, plain_types
 from onegrad.describe.value import Value
-from onegrad.explorer.data_limits import within_data
-from onegrad.explorer.slider_range import slider_range
-from onegrad.explorer.values import FOLLOWING, companions_of, value_at
+from onegrad.explorer.state import FOLLOWING, ExplorerState, changed, companions_of, value_at
 from onegrad.problem.problem import Problem
 
 OPEN = ("data", "teacher")  # fields that hold one of several kinds
+BELOW = 4.0  # room under a default that is smaller than its slider's usual end
+AROUND = 30.0  # a slider without bounds spans this factor around its default, both ways
+HALVINGS = 16  # of a slider's range, until its end is known
+SAMPLES, RIDGE = "readout.samples", "readout.ridge"
+BATCHED = (SAMPLES, RIDGE)  # one reduction serves all points of these
+AXIS_FIELDS = ("path", "label", "symbol", "low", "high", "scale", "main")
 
 
 @dataclass(frozen=True)
@@ -55,7 +62,7 @@ class Control:
         return self.when is None or value_at(problem, self.when["path"]) in self.when["values"]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, those that say nothing left out."""
+        """Return plain values without those that are empty."""
         always = ("path", "label", "symbol", "sentence", "kind", "group", "main")
         return {
             name: value
@@ -86,7 +93,7 @@ def controls_of(problem: Problem, base: Problem | None = None) -> list[Control]:
 
 
 def control_at(problem: Problem, path: str) -> Control | None:
-    """Return the control of one field, None where there is none that applies."""
+    """Return the control of one field; None if no such control applies."""
     walked = _walk(_Look(problem, problem, path), type(problem), "")
     named = [control for control in walked if control.path == path and control.applies(problem)]
     return within_data(problem, named[0]) if named else None
@@ -129,27 +136,18 @@ def _open_union(
     look: _Look, path: str, info: FieldInfo, models: list[type[BaseModel]]
 ) -> Iterator[Control]:
     """Yield the choice of kind, and the controls of every kind that can be chosen."""
-    held = type(getattr(look.problem, path))
-    kinds = {_kind(m): m for m in models if m is held or _stands_alone(m)}
+    present = type(getattr(look.problem, path))
+    kinds = {_kind(m): m for m in models if m is present or _needs_no_fields(m)}
     where = f"{path}.kind"
     if len(kinds) > 1 and look.sees(where):
+        labels = {k: (m.model_fields["kind"].description or k) for k, m in kinds.items()}
         yield Control(
             path=where,
-            label=_label(info, path),
-            symbol=_extra(info).get("symbol", ""),
-            sentence=_sentence(info),
+            **{**_words(info, path), "main": True},
             kind="choice",
-            group=_group(path),
-            main=True,
             default=value_at(look.base, where),
             value=value_at(look.problem, where),
-            choices=[
-                {
-                    "value": kind,
-                    "label": (model.model_fields["kind"].description or kind).rstrip("."),
-                }
-                for kind, model in kinds.items()
-            ],
+            choices=[{"value": k, "label": label.rstrip(".")} for k, label in labels.items()],
         )
     seen: dict[str, Control] = {}
     owners: dict[str, list[str]] = {}
@@ -166,8 +164,8 @@ def _kind(model: type[BaseModel]) -> str:
     return str(model.model_fields["kind"].default)
 
 
-def _stands_alone(model: type[BaseModel]) -> bool:
-    """Return whether a kind can be chosen with nothing but its name said."""
+def _needs_no_fields(model: type[BaseModel]) -> bool:
+    """Return whether a kind can be chosen by its name alone."""
     try:
         model(kind=_kind(model))
     except InvalidInput:
@@ -176,7 +174,7 @@ def _stands_alone(model: type[BaseModel]) -> bool:
 
 
 def _control(look: _Look, model: type[BaseModel], path: str, info: FieldInfo) -> Control | None:
-    """Return the control of one field; None where a page cannot hold its value."""
+    """Return the control of one field; None if a page cannot show its value."""
     extra = _extra(info)
     kind = _control_kind(info)
     if path.endswith("kind") or kind is None or extra.get("hidden"):
@@ -190,21 +188,18 @@ def _control(look: _Look, model: type[BaseModel], path: str, info: FieldInfo) ->
     prefix, _, name = path.rpartition(".")
     rivals = model.rivals.get(name, ()) if issubclass(model, Value) else ()
     nullable = type(None) in plain_types(info)
+    offered = registered_names(extra["names"]) if "names" in extra else []
     return Control(
         path=path,
-        label=_label(info, path),
-        symbol=extra.get("symbol", ""),
-        sentence=_sentence(info),
+        **_words(info, path),
         kind=kind,
-        group=_group(path),
-        main=extra.get("main", False),
         default=default if isinstance(default, bool | int | float | str | list) else None,
         value=value,
         unit=extra.get("unit"),
         low=low,
         high=high,
         scale=scale,
-        choices=_choices(info, extra, kind),
+        choices=list(choices(info)) if kind == "choice" else offered,
         nullable=nullable,
         follows=(info.description if nullable and path in FOLLOWING else None),
         rivals=[f"{prefix}.{rival}" if prefix else rival for rival in rivals],
@@ -225,24 +220,21 @@ def _control_kind(info: FieldInfo) -> str | None:
     return "text" if str in types else None
 
 
-def _choices(info: FieldInfo, extra: dict[str, Any], kind: str) -> list[Any]:
-    if kind == "choice":
-        return list(choices(info))
-    return registered_names(extra["names"]) if "names" in extra else []
-
-
 def _extra(info: FieldInfo) -> dict[str, Any]:
     extra = info.json_schema_extra
     return dict(extra.get("control", {})) if isinstance(extra, dict) else {}  # type: ignore[arg-type]
 
 
-def _label(info: FieldInfo, path: str) -> str:
-    name = path.rpartition(".")[2].replace("_", " ")
-    return str(_extra(info).get("label", name[:1].upper() + name[1:]))
-
-
-def _sentence(info: FieldInfo) -> str:
-    return str(_extra(info).get("sentence", info.description or ""))
+def _words(info: FieldInfo, path: str) -> dict[str, Any]:
+    """Return what a page writes about a field, and where."""
+    extra, name = _extra(info), path.rpartition(".")[2].replace("_", " ")
+    return {
+        "label": str(extra.get("label", name[:1].upper() + name[1:])),
+        "symbol": extra.get("symbol", ""),
+        "sentence": str(extra.get("sentence", info.description or "")),
+        "group": _group(path),
+        "main": extra.get("main", False),
+    }
 
 
 def _group(path: str) -> str:
@@ -250,3 +242,118 @@ def _group(path: str) -> str:
     if len(parts) > 2 and parts[2].isdigit():
         return f"Component {int(parts[2]) + 1}"
     return parts[0].capitalize() if len(parts) > 1 or parts[0] in OPEN else "Sizes"
+
+
+def slider_range(
+    info: FieldInfo, extra: dict[str, Any], kind: str, *, default: Any, value: Any
+) -> tuple[float | None, float | None, str]:
+    """Return the ends of a slider and its scale: as the field says, else by its bounds.
+
+    Without an upper bound a slider spans a factor around the default; a value outside widens it,
+    and a small default has room below.
+    """
+    if kind not in ("number", "count"):
+        return None, None, "linear"
+    low, high, open_low, whole = bounds_of(info)
+    middle = default if isinstance(default, float | int) and default else 1.0
+    unbounded = high is None or high >= LARGEST_COUNT
+    positive = low is not None and (low > 0 or open_low)
+    scale = extra.get("scale", "log" if unbounded and positive else "linear")
+    top = AROUND * abs(middle) if unbounded or high is None else high
+    if low is None or (scale == "log" and low <= 0):
+        bottom = middle / AROUND if scale == "log" else -top
+    else:
+        bottom = max(low, middle / AROUND) if scale == "log" else low
+    bottom, top = extra.get("low", bottom), extra.get("high", top)
+    if scale == "log" and 0 < middle < bottom:
+        bottom = max(middle / BELOW, low or 0.0)
+    if isinstance(value, float | int) and not isinstance(value, bool):
+        bottom, top = min(bottom, value or bottom), max(top, value)
+    if whole:
+        return round(bottom), round(top), scale
+    return float(f"{bottom:.4g}"), float(f"{top:.4g}"), scale
+
+
+def within_data(problem: Problem, control: Control) -> Control | None:
+    """Return a control whose range the data allow; None if they allow its present value alone."""
+    if problem.data.exact_moments or not control.applies(problem):
+        return control
+    if control.low is None or control.high is None:
+        return control
+    if control.value is None:
+        ends = (control.low, control.high)
+        return control if any(_is_allowed(problem, control.path, end) for end in ends) else None
+    low = _furthest(problem, control, control.low)
+    high = _furthest(problem, control, control.high)
+    return None if low == high else replace(control, low=low, high=high)
+
+
+def _furthest(problem: Problem, control: Control, end: float) -> float:
+    """Return the end of a range, or the place nearest to it that is allowed."""
+    if _is_allowed(problem, control.path, end):
+        return end
+    allowed, refused = control.value, end
+    for _ in range(HALVINGS):
+        middle = _middle(allowed, refused, control)
+        if middle in (allowed, refused):
+            break
+        if _is_allowed(problem, control.path, middle):
+            allowed = middle
+        else:
+            refused = middle
+    return allowed
+
+
+def _middle(a: float, b: float, control: Control) -> float:
+    middle = sqrt(a * b) if control.scale == "log" else (a + b) / 2
+    return round(middle) if control.whole else float(f"{middle:.3g}")
+
+
+def _is_allowed(problem: Problem, path: str, value: float) -> bool:
+    try:
+        changed(problem, {path: value})
+    except InvalidInput:
+        return False
+    return True
+
+
+@dataclass(frozen=True)
+class CurveAxis:
+    """The values of a curve's axis, and the value that the problem itself has there."""
+
+    path: str
+    values: tuple[float, ...]
+    current: Any
+
+
+def axis_of(state: ExplorerState, points: int) -> CurveAxis:
+    """Return the axis of a state with about so many values; raise InvalidInput without a range."""
+    control = axis_control(state)
+    values = _spaced(control, points)
+    return CurveAxis(control.path, values, value_at(state.problem, control.path))
+
+
+def axis_control(state: ExplorerState) -> Control:
+    """Return the control of a state's axis."""
+    control = control_at(state.problem, state.axis)
+    if control is None or control.low is None:
+        known = number_controls(controls_of(state.problem), state.problem)
+        names = ", ".join(other.path for other in known)
+        raise InvalidInput(f"axis={shown(state.axis)}: must be one of {names}; choose one")
+    return control
+
+
+def _spaced(control: Control, points: int) -> tuple[float, ...]:
+    assert control.low is not None
+    assert control.high is not None
+    space = np.geomspace if control.scale == "log" else np.linspace
+    values = space(control.low, control.high, points)
+    values[0], values[-1] = control.low, control.high
+    if control.whole:
+        return tuple(int(v) for v in np.unique(np.round(values)))
+    return tuple(float(f"{v:.6g}") for v in values)
+
+
+def problem_at(state: ExplorerState, value: float | list[float]) -> Problem:
+    """Return the problem at one value of the axis."""
+    return changed(state.problem, {state.axis: value})

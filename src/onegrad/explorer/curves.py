@@ -1,30 +1,37 @@
-"""Curves of a state: the axis cut into calls for the crew, and their answers put together."""
+"""Curves of a state along its axis: computed by theory in workers, or simulated point by point."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+import math
+import warnings
+from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from onegrad.describe.checks import shown
-from onegrad.describe.exceptions import InvalidInput
-from onegrad.explorer.axes import BATCHED, SAMPLES, CurveAxis, axis_of, problem_at
-from onegrad.explorer.crew import Crew
-from onegrad.explorer.curve_points import (
-    CLOSED,
-    TYPES,
-    CurvePoints,
-    batched_points,
-    closed_refusal,
-    models_with_theory,
-    points_along,
-    unknown_to_closed,
-)
-from onegrad.explorer.metrics import task_metrics
-from onegrad.explorer.state import ExplorerState
-from onegrad.problem.problem import Problem
+import numpy as np
 
+from onegrad.describe.checks import shown
+from onegrad.describe.exceptions import Failure, InvalidInput
+from onegrad.explorer.controls import BATCHED, SAMPLES, CurveAxis, axis_of, problem_at
+from onegrad.explorer.state import ExplorerState
+from onegrad.explorer.workers import Workers
+from onegrad.models.model import Model
+from onegrad.models.resolve import models_named, resolve_models
+from onegrad.problem.problem import Problem
+from onegrad.verbs.closed_draw import (
+    predict_closed,
+    predict_closed_together,
+    require_closed_models,
+)
+from onegrad.verbs.closed_setting import closed_problem, require_closed
+from onegrad.verbs.cost import check_memory
+from onegrad.verbs.errors import Errors, standard_error
+from onegrad.verbs.prediction import predict, predict_curve, require_theory
+from onegrad.verbs.trial import run_trial
+
+CLOSED, TYPES = "closed", "types"
+TYPE_DRAWS = 1
 MOST_POINTS, LEAST_POINTS = 120, 2
 DRAFT_TYPES_POINTS, TYPES_POINTS = 5, 12  # by types a point takes a second or more
 TYPES_TOGETHER = 24  # samples and penalties share the draw, not the solution
@@ -32,6 +39,190 @@ MOST_TYPED_NEURONS = 2000
 DRAFT, REFINED = 0, 20  # urgencies
 REFINED_TOGETHER = 3  # points of a refined curve in one call, which a newer draft may wait for
 NETWORK = "network"
+MOST_SIMULATED_POINTS, MOST_TRIALS = 24, 32
+DEFAULT_POINTS, DEFAULT_TRIALS = 7, 4
+
+Row = dict[str, dict[str, float]]  # by model and metric
+Curves = dict[str, dict[str, list[float | None]]]  # by model and metric
+
+
+@dataclass(frozen=True)
+class CurvePoints:
+    """Metrics of models at consecutive points of an axis, and the doubts of theory at each."""
+
+    curves: Curves
+    flags: list[tuple[str, ...]]
+
+
+def models_with_theory(problem: Problem, names: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
+    """Return the models that theory covers, and a reason for each of the others.
+
+    Raises InvalidInput if it covers no model.
+    """
+    models = models_named(problem, list(names), theorem_degree=1)
+    reasons = {
+        name: f"models={name!r}: {model.no_theory}"
+        for name, model in zip(names, models, strict=True)
+        if model.no_theory is not None
+    }
+    known = tuple(name for name in names if name not in reasons)
+    if not known:
+        raise InvalidInput(next(iter(reasons.values())))
+    return known, list(reasons.values())
+
+
+def closed_refusal(problem: Problem, names: Sequence[str]) -> str | None:
+    """Return why theory without draws does not cover a problem; None if it does."""
+    require_theory(problem)
+    models = models_named(problem, list(names), theorem_degree=1)
+    try:
+        require_closed(problem)
+        require_closed_models(models)
+    except InvalidInput as error:
+        return str(error)
+    return None
+
+
+def unknown_to_closed(refusal: str) -> str:
+    """Return a refusal of theory without draws in words for the page."""
+    field, _, rest = refusal.partition(": ")
+    if field.startswith("method="):  # more than one field together
+        return f"theory without draws does not know this setting ({rest.partition(';')[0]})"
+    return f"theory without draws does not know {field}"
+
+
+def points_along(
+    problems: Sequence[Problem], names: Sequence[str], method: str, draft: bool
+) -> CurvePoints:
+    """Return the metrics of models for problems that differ in the field of the axis."""
+    single = _solved_together(problems, names, draft) if method == CLOSED else None
+    if single is None:
+        single = [_point(problem, names, method, draft) for problem in problems]
+    models = dict.fromkeys(model for point in single for model in point.curves)
+    return CurvePoints(joined(single, models), [point.flags[0] for point in single])
+
+
+def joined(parts: Sequence[CurvePoints], models: Iterable[str]) -> Curves:
+    """Return the curves of consecutive parts, with holes where a part has none."""
+    metrics = list(dict.fromkeys(k for p in parts for own in p.curves.values() for k in own))
+    return {
+        model: {
+            metric: [
+                value
+                for part in parts
+                for value in part.curves.get(model, {}).get(metric, [None] * len(part.flags))
+            ]
+            for metric in metrics
+        }
+        for model in models
+    }
+
+
+def _solved_together(
+    problems: Sequence[Problem], names: Sequence[str], draft: bool
+) -> list[CurvePoints] | None:
+    """Return the metrics at every point; None if one has no answer: points alone give reasons."""
+    try:
+        asked = [(problem, _models(problem, names, draft)) for problem in problems]
+        with np.errstate(all="ignore"):
+            predicted = predict_closed_together(asked, draft=draft)
+    except (InvalidInput, Failure):
+        return None
+    return [
+        CurvePoints(_by_asked_name(metrics, models, names), [_short_notes(notes)])
+        for (_, models), (metrics, notes) in zip(asked, predicted, strict=True)
+    ]
+
+
+def _point(problem: Problem, names: Sequence[str], method: str, draft: bool) -> CurvePoints:
+    """Return the metrics at one point; a hole and its reason if theory has no answer."""
+    try:
+        if method == CLOSED:
+            curves, notes = _closed_points(problem, names, None, draft)
+            return CurvePoints(curves, [_short_notes(notes)])
+        return by_types(problem, names, None)
+    except (InvalidInput, Failure) as error:
+        return CurvePoints({}, [(str(error),)])
+
+
+def batched_points(
+    problem: Problem,
+    names: Sequence[str],
+    samples: tuple[int, ...] | None,
+    method: str,
+    draft: bool,
+) -> CurvePoints:
+    """Return the metrics along samples or along the problem's own penalties, solved together."""
+    if method == CLOSED:
+        curves, notes = _closed_points(problem, names, samples, draft)
+        count = len(problem.ridges) if samples is None else len(samples)
+        return CurvePoints(curves, [_short_notes(notes)] * count)
+    return by_types(problem, names, samples)
+
+
+def _closed_points(
+    problem: Problem, names: Sequence[str], samples: tuple[int, ...] | None, draft: bool
+) -> tuple[Curves, tuple[str, ...]]:
+    models = _models(problem, names, draft)
+    with np.errstate(all="ignore"):
+        metrics, notes = predict_closed(problem, models, samples=samples, draft=draft)
+    return _by_asked_name(metrics, models, names), notes
+
+
+def _models(problem: Problem, names: Sequence[str], draft: bool) -> list[Model]:
+    """Return the models; only the default Hermite degree depends on the problem."""
+    degree = closed_problem(problem, draft=draft).degree if "hermite" in names else 1
+    return models_named(problem, list(names), theorem_degree=degree)
+
+
+def _by_asked_name(
+    metrics: dict[str, Any], models: Sequence[Model], names: Sequence[str]
+) -> Curves:
+    """Return plain numbers under the names that were asked for."""
+    given = dict(zip((model.name for model in models), names, strict=True))
+    return {given[m]: {k: _rounded(v) for k, v in own.items()} for m, own in metrics.items()}
+
+
+def by_types(
+    problem: Problem, names: Sequence[str], samples: tuple[int, ...] | None
+) -> CurvePoints:
+    """Return the metrics by types, of one draw of the first layer."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        if samples is None:
+            errors = predict(problem, list(names), method="types", draws=TYPE_DRAWS)
+        else:
+            errors = predict_curve(
+                problem, samples=samples, models=list(names), method="types", draws=TYPE_DRAWS
+            )
+    notes = tuple(dict.fromkeys(str(warning.message) for warning in caught))
+    curves = {
+        given: _of_model(errors, place) for place, given in enumerate(names[: len(errors.models)])
+    }
+    count = len(next(iter(next(iter(curves.values())).values())))
+    return CurvePoints(curves, [_short_notes(notes)] * count)
+
+
+def _of_model(errors: Errors, place: int) -> dict[str, list[float | None]]:
+    """Return a model's metrics along samples or penalties, after the last step."""
+    out = {}
+    for metric in errors.metrics:
+        values = errors.estimate(metric).mean[place]
+        if errors.steps is not None:
+            values = values[-1]
+        out[metric] = _rounded(values)
+    return out
+
+
+def _short_notes(notes: Sequence[str]) -> tuple[str, ...]:
+    """Return notes of theory without the name of its method, which the page says itself."""
+    return tuple(note.removeprefix("method='closed': ").removeprefix("theory: ") for note in notes)
+
+
+def _rounded(values: Any) -> list[float | None]:
+    """Return numbers of six digits, null where one is not finite."""
+    flat = np.ravel(values)
+    return [float(f"{v:.6g}") if np.isfinite(v) else None for v in flat]
 
 
 @dataclass(frozen=True)
@@ -43,7 +234,9 @@ class Work:
     notes: list[str]
 
 
-async def curve(crew: Crew, state: ExplorerState, *, points: int, draft: bool) -> dict[str, Any]:
+async def curve(
+    workers: Workers, state: ExplorerState, *, points: int, draft: bool
+) -> dict[str, Any]:
     """Return the errors of a state's models along its axis."""
     if not LEAST_POINTS <= points <= MOST_POINTS:
         raise InvalidInput(
@@ -57,26 +250,30 @@ async def curve(crew: Crew, state: ExplorerState, *, points: int, draft: bool) -
     if method == TYPES:
         most = TYPES_TOGETHER if axis.path in BATCHED else TYPES_POINTS
         axis = axis_of(state, min(points, DRAFT_TYPES_POINTS if draft else most))
-    work = _work(state, axis, method=method, draft=draft, workers=crew.workers)
+    work = _work(state, axis, method=method, draft=draft, workers=workers.count)
     urgency = DRAFT if draft else REFINED
     parts = await together(
-        [crew.call(function, *given, urgency=urgency) for function, given in work.calls]
+        [workers.call(function, *given, urgency=urgency) for function, given in work.calls]
     )
-    notes = [*work.notes, *_method_notes(state.problem, refusal), *without_theory]
-    joined = _joined(parts, shown_models)
-    return {
+    curves = joined(parts, shown_models)
+    answer = {
         "axis": axis.path,
         "x": work.values,
-        **joined,
+        "curves": curves,
+        "flags": [list(flags) for part in parts for flags in part.flags],
         "current": axis.current,
-        "shown": task_metrics({metric for own in joined["curves"].values() for metric in own}),
-        "notes": notes,
+        "shown": task_metrics({metric for own in curves.values() for metric in own}),
+        "notes": [*work.notes, *_method_notes(state.problem, refusal), *without_theory],
         "method": method,
     }
+    if NETWORK in curves:
+        others = {model: own for model, own in curves.items() if model != NETWORK}
+        answer["gap"] = {m: relative_gap(curves[NETWORK], own) for m, own in others.items()}
+    return answer
 
 
 def _method_notes(problem: Problem, refusal: str | None) -> list[str]:
-    """Return what to know of curves that are not theory without draws."""
+    """Return notes on curves that are not by theory without draws."""
     notes = []
     if refusal is not None:
         notes.append(
@@ -91,14 +288,24 @@ def _method_notes(problem: Problem, refusal: str | None) -> list[str]:
 
 
 def _refusal(state: ExplorerState, axis: CurveAxis) -> str | None:
-    """Return why theory without draws does not know some point of a curve; None where it does."""
+    """Return why theory without draws misses a point of a curve; None if it covers all."""
     problems = [state.problem] if axis.path in BATCHED else _problems(state, axis)[0]
     refusals = (closed_refusal(problem, state.models) for problem in problems)
-    return next((said for said in refusals if said is not None), None)
+    return next((refusal for refusal in refusals if refusal is not None), None)
+
+
+def task_metrics(known: Collection[str]) -> list[str]:
+    """Return the metrics that are shown first, of those that theory covers here.
+
+    Test and training error; for labels ±1, the misclassification rate and the minimised loss.
+    """
+    if "misclassification" not in known:
+        return ["test_mse", "train_mse"]
+    return ["misclassification", "test_loss" if "test_loss" in known else "test_mse"]
 
 
 async def together(calls: Sequence[Any]) -> list[Any]:
-    """Return all answers; the first that fails, or whoever cancels, gives up the others."""
+    """Return all answers; a failure or a cancellation gives up the rest."""
     tasks = [asyncio.ensure_future(call) for call in calls]
     try:
         return list(await asyncio.gather(*tasks))
@@ -119,36 +326,36 @@ def _work(state: ExplorerState, axis: CurveAxis, *, method: str, draft: bool, wo
             (points_along, (chunk, state.models, method, draft)) for chunk in _cut(problems, size)
         ]
         return Work(calls, values, notes)
-    values = list(axis.values)
+    values, notes = list(axis.values), []
     chunks = _cut(values, -(-len(values) // workers))
+    parts: list[tuple[Problem, tuple[int, ...] | None]]
     if axis.path == SAMPLES:
-        problem, note = _with_fixed_sizes(state.problem)
-        calls = [
-            (batched_points, (problem, state.models, tuple(chunk), method, draft))
-            for chunk in chunks
-        ]
-        return Work(calls, values, [note])
+        problem, notes = _with_fixed_sizes(state.problem), [_fixed_sizes_note(state.problem)]
+        parts = [(problem, tuple(chunk)) for chunk in chunks]
+    else:
+        parts = [(problem_at(state, list(chunk)), None) for chunk in chunks]
     calls = [
-        (
-            batched_points,
-            (problem_at(state, list(chunk)), state.models, None, method, draft),
-        )
-        for chunk in chunks
+        (batched_points, (problem, state.models, samples, method, draft))
+        for problem, samples in parts
     ]
-    return Work(calls, values, [])
+    return Work(calls, values, notes)
 
 
-def _with_fixed_sizes(problem: Problem) -> tuple[Problem, str]:
-    """Return the problem with width and step samples that do not follow m, and a note of it."""
+def _with_fixed_sizes(problem: Problem) -> Problem:
+    """Return the problem with width and step samples that do not follow m."""
     k, step = problem.width, problem.samples_per_step
-    fixed = problem.replace(network__width=k, training__samples=step)
-    return fixed, f"along m the width k = {k} and the step's N = {step} samples stay as they are"
+    return problem.replace(network__width=k, training__samples=step)
+
+
+def _fixed_sizes_note(problem: Problem) -> str:
+    k, step = problem.width, problem.samples_per_step
+    return f"along m the width k = {k} and the step's N = {step} samples stay as they are"
 
 
 def _problems(
     state: ExplorerState, axis: CurveAxis, most_neurons: int | None = None
 ) -> tuple[list[Problem], list[float], list[str]]:
-    """Return the problem at every value that is allowed; raise InvalidInput where none is."""
+    """Return the problem at every value that is allowed; raise InvalidInput if no value is."""
     problems, values, refused = [], [], []
     for value in axis.values:
         try:
@@ -172,33 +379,108 @@ def _cut(values: Sequence[Any], size: int) -> list[Any]:
     return [values[start : start + size] for start in range(0, len(values), size)]
 
 
-def _joined(parts: Sequence[CurvePoints], models: Sequence[str]) -> dict[str, Any]:
-    """Return curves, gaps to the network and flags of consecutive chunks."""
-    metrics = list(dict.fromkeys(k for p in parts for own in p.curves.values() for k in own))
-    curves = {
-        model: {
-            metric: [
-                value
-                for part in parts
-                for value in part.curves.get(model, {}).get(metric, [None] * len(part.flags))
-            ]
-            for metric in metrics
-        }
-        for model in models
-    }
-    out: dict[str, Any] = {"curves": curves}
-    if NETWORK in curves:
-        out["gap"] = {
-            model: relative_gap(curves[NETWORK], own)
-            for model, own in curves.items()
-            if model != NETWORK
-        }
-    return {**out, "flags": [list(flags) for part in parts for flags in part.flags]}
-
-
 def relative_gap(network: dict[str, Any], model: dict[str, Any]) -> list[float | None]:
     """Return the relative gap of test_mse to the network."""
     pairs = zip(network.get("test_mse", []), model.get("test_mse", []), strict=True)
     return [
         None if a is None or b is None or a == 0 else float(f"{(b - a) / a:.5g}") for a, b in pairs
     ]
+
+
+def simulated_trial(problem: Problem, names: tuple[str, ...], trial: int) -> Row:
+    """Return the metrics of every model in one trial, after the last step."""
+    check_memory(problem, [], workers=1)
+    models = resolve_models(problem, list(names))
+    check_memory(problem, models, workers=1)
+    results = run_trial(problem, models, trial=trial)
+    return {
+        given: {metric: float(np.ravel(values)[-1]) for metric, values in results[m.name].items()}
+        for given, m in zip(names, models, strict=True)
+    }
+
+
+def checked_size(points: Any, trials: Any) -> tuple[int, int]:
+    """Return points and trials; raise InvalidInput unless they are small whole numbers."""
+    for name, value, most in (
+        ("points", points, MOST_SIMULATED_POINTS),
+        ("trials", trials, MOST_TRIALS),
+    ):
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        if not whole or not 2 <= value <= most:
+            raise InvalidInput(f"{name}={shown(value)}: must lie in [2, {most}]; change it")
+    return points, trials
+
+
+async def simulated_lines(
+    workers: Workers, state: ExplorerState, *, points: int, trials: int
+) -> AsyncGenerator[dict[str, Any], None]:
+    """Yield a line per point and model as soon as its trials are done, at last {"done": true}.
+
+    Points come in an order that fills the axis evenly. Closing it gives up the rest.
+    """
+    axis = axis_of(state, points)
+    places = _spread_out(len(axis.values))
+    problems = {i: _simulated_problem(state, axis.path, axis.values[i]) for i in places}
+    calls = [
+        (i, workers.call(simulated_trial, problems[i], state.models, t, urgency=rank))
+        for rank, i in enumerate(places)
+        for t in range(trials)
+    ]
+    pending = {asyncio.ensure_future(call): i for i, call in calls}
+    rows: dict[int, list[Row]] = {i: [] for i in places}
+    try:
+        while pending:
+            finished, _ = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+            for task in finished:
+                place = pending.pop(task)
+                rows[place].append(task.result())
+                if len(rows[place]) == trials:
+                    for line in _lines(axis.values[place], rows[place]):
+                        yield line
+            yield {"progress": len(calls) - len(pending), "total": len(calls)}
+        yield {"done": True}
+    finally:
+        for task in pending:
+            task.cancel()
+        await asyncio.gather(*pending, return_exceptions=True)
+
+
+def _simulated_problem(state: ExplorerState, path: str, value: float) -> Problem:
+    """Return the problem of a point; along m width and step samples stay, as in theory."""
+    if path != SAMPLES:
+        return problem_at(state, value)
+    return _with_fixed_sizes(state.problem).replace(readout__samples=int(value))
+
+
+def _spread_out(count: int) -> list[int]:
+    """Return 0 … count − 1, ends first, then halves, quarters, …"""
+    places = [0, count - 1]
+    parts = 1
+    while len(set(places)) < count:
+        parts *= 2
+        places += [round(i * (count - 1) / parts) for i in range(1, parts)]
+    return list(dict.fromkeys(places))
+
+
+def _lines(x: float, rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """Return a line per model: means and standard errors over the trials of a point."""
+    return [
+        {
+            "x": x,
+            "model": model,
+            "metrics": {
+                metric: _estimate(np.array([row[model][metric] for row in rows]))
+                for metric in rows[0][model]
+            },
+            "trials": len(rows),
+        }
+        for model in rows[0]
+    ]
+
+
+def _estimate(values: np.ndarray[Any, Any]) -> dict[str, float | None]:
+    stderr = float(standard_error(values))
+    return {
+        "mean": float(f"{values.mean():.6g}"),
+        "stderr": float(f"{stderr:.4g}") if math.isfinite(stderr) else None,
+    }

@@ -1,14 +1,54 @@
-"""Presets: states of the page with a story of one or two sentences. Data, not code."""
+"""Choices that the page offers: starting problems, presets, models, metrics."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from onegrad import __version__
+from onegrad.data.rows.reading import is_here
+from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.paths import leaves
-from onegrad.explorer.copied import said_fields
-from onegrad.explorer.sources import DEFAULT
-from onegrad.explorer.state import START, Bases
+from onegrad.explorer.controls import AXIS_FIELDS, controls_of, number_controls
+from onegrad.explorer.export import own_fields
+from onegrad.explorer.state import START, ExplorerState, StartingProblems
+from onegrad.models.model import MODELS
+from onegrad.models.resolve import models_named as _models_named  # noqa: F401 (registers)
 from onegrad.problem.problem import Problem
+
+DEFAULT = "default"
+SIZES = ("dimension", "readout.samples", "training.samples", "test_samples")
+DROPS = ("data", "teacher")  # changes that make no sense for another source
+# Problems on real data: label, sentence and fields.
+REAL: dict[str, dict[str, Any]] = {
+    "digits": {
+        "label": "Handwritten digits",
+        "sentence": "Images of 3 and 8, 8 × 8 pixels; theory reads a mixture fitted to half of "
+        "them.",
+        "fields": {
+            "data": {"kind": "empirical", "file": "digits", "classes": "3,8"},
+            "training": {"samples": 40},
+            "readout": {"samples": 60, "ridge": 1e-3},
+            "test_samples": 60,
+        },
+    },
+    "fashion_mnist": {
+        "label": "Fashion-MNIST",
+        "sentence": "Images of shirts and trousers, 28 × 28 pixels; theory reads a mixture fitted "
+        "to half of them.",
+        "fields": {
+            "data": {
+                "kind": "empirical",
+                "file": "fashion-mnist",
+                "classes": "0,1",
+                "fit": {"components_per_class": 2, "rank": 20},
+            },
+            "training": {"samples": 300},
+            "readout": {"samples": 300, "ridge": 1e-2},
+            "test_samples": 1000,
+        },
+    },
+}
+
 
 RATIO, ALPHA, BETA = "network.width_ratio", "scaling.weighting", "scaling.strength"
 WEIGHT, ALIGNMENT = "data.components.0.weight", "data.alignment"
@@ -137,13 +177,129 @@ PRESETS: tuple[dict[str, Any], ...] = (
 )
 
 
-SIZES = ("dimension", "readout.samples", "training.samples", "test_samples")
+METRICS = [
+    {
+        "name": "test_mse",
+        "label": "Test error",
+        "symbol": "E(y − ŷ)²",
+        "sentence": "Mean square error on data that the network has not seen.",
+        "band": True,
+    },
+    {
+        "name": "train_mse",
+        "label": "Training error",
+        "symbol": "(1/m) Σ(y − ŷ)²",
+        "sentence": "Mean square error on the samples that the readout was trained on.",
+    },
+    {
+        "name": "misclassification",
+        "label": "Misclassification",
+        "symbol": "P(sign ŷ ≠ y)",
+        "sentence": "Share of labels with the wrong sign on data that the network has not seen.",
+    },
+    {
+        "name": "train_misclassification",
+        "label": "Training misclassification",
+        "symbol": "",
+        "sentence": "Share of labels with the wrong sign among the readout's own samples.",
+    },
+    {
+        "name": "test_loss",
+        "label": "Test loss",
+        "symbol": "E ℓ(y, ŷ)",
+        "sentence": "The readout's loss on data that the network has not seen.",
+    },
+    {
+        "name": "train_loss",
+        "label": "Training loss",
+        "symbol": "(1/m) Σ ℓ(y, ŷ)",
+        "sentence": "The readout's loss on its own samples.",
+    },
+    {
+        "name": "squared_weight_norm",
+        "label": "Squared weights",
+        "symbol": "‖ŵ‖²",
+        "sentence": "Squared length of the trained second layer.",
+    },
+]
 
 
-def known_presets(bases: Bases) -> list[dict[str, Any]]:
+# Labels and sentences of models; a model without an entry shows its name alone.
+MODEL_WORDS = {
+    "network": ("Network", "The two-layer network after its step."),
+    "hermite": (
+        "Hermite",
+        "The same network with a polynomial in place of its activation, and noise for the rest.",
+    ),
+    "linear": ("Linear", "The Hermite model of degree 1: a linear model with noise."),
+    "untrained": ("Untrained", "The network without the step: random features."),
+    "conditional": (
+        "Conditional",
+        "Gaussian features with the network's means and covariances, given component and strong "
+        "directions.",
+    ),
+}
+DEGREES = list(range(1, 7))
+
+
+def explorer_document(state: ExplorerState, bases: StartingProblems) -> dict[str, Any]:
+    """Return everything that the page shows around its curves, for one state."""
+    problem = state.problem
+    controls = controls_of(problem, bases[state.base])
+    axes = [
+        {name: getattr(control, name) for name in AXIS_FIELDS}
+        for control in number_controls(controls, problem)
+    ]
+    return {
+        "controls": [control.to_dict() for control in controls],
+        "axes": axes,
+        "models": shown_models(),
+        "metrics": METRICS,
+        "presets": known_presets(bases),
+        "sources": described_sources(bases),
+        "state": state.to_dict(),
+        "version": __version__,
+    }
+
+
+def first_problems(problem: Problem) -> dict[str, Problem]:
+    """Return the problem that the explorer was opened with, and the default beside another."""
+    default = Problem()
+    return {START: problem} if problem == default else {START: problem, DEFAULT: default}
+
+
+def real_problems() -> dict[str, Problem]:
+    """Return the problems on real data that this machine has; reading them takes seconds."""
+    bases = {}
+    for name, described in REAL.items():
+        if is_here(described["fields"]["data"]["file"]):
+            try:
+                bases[name] = Problem(**described["fields"])
+            except InvalidInput:  # a damaged copy: an error names it when it is asked for
+                continue
+    return bases
+
+
+def described_sources(bases: StartingProblems) -> list[dict[str, Any]]:
+    """Return name, label and sentence of every source, and the changes that choosing it drops."""
+    words = {
+        START: ("Gaussian mixture", "The problem that this page was opened with."),
+        DEFAULT: ("Default mixture", "Two components with a spike each, and a ReLU teacher."),
+        **{name: (own["label"], own["sentence"]) for name, own in REAL.items()},
+    }
+    if not bases[START].data.exact_moments:
+        words[START] = ("Your data", "The data that this page was opened with.")
+    return [
+        {"name": name, "label": words[name][0], "sentence": words[name][1], "drops": list(DROPS)}
+        for name in bases
+    ]
+
+
+def known_presets(bases: StartingProblems) -> list[dict[str, Any]]:
     """Return the presets whose data are here, each with the problem that it starts from.
 
-    A story holds for the default problem, of any size: who opened another gets the default here.
+    A story holds for the default problem of any size. With another problem, presets start from the
+    default.
     """
     stories = START if _differs_in_size_alone(bases[START]) else DEFAULT
     offered = []
@@ -155,4 +311,18 @@ def known_presets(bases: Bases) -> list[dict[str, Any]]:
 
 
 def _differs_in_size_alone(problem: Problem) -> bool:
-    return set(leaves(said_fields(problem))) <= set(SIZES)
+    return set(leaves(own_fields(problem))) <= set(SIZES)
+
+
+def shown_models() -> list[dict[str, Any]]:
+    """Return the models that a page offers: all that are known by name alone, and Hermite's."""
+    offered = []
+    own = [name for name in MODELS if name not in MODEL_WORDS]
+    for name in [*(name for name in MODEL_WORDS if name in MODELS), *own]:
+        label, sentence = MODEL_WORDS.get(name, (name.replace("_", " ").capitalize(), ""))
+        entry: dict[str, Any] = {"name": name, "label": label, "sentence": sentence}
+        if name == "hermite":
+            entry["degrees"] = DEGREES
+        if name == "hermite" or not MODELS[name].needs_argument:
+            offered.append(entry)
+    return offered

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { readState, readValue, writeState, writeValue } from "../../../src/onegrad/explorer/page/js/address.js";
+import { readState, readValue, writeState, writeValue } from "../../../src/onegrad/explorer/page/js/state.js";
 
 const start = {
   base: null, problem: {}, axis: "a.b", models: ["network"], metrics: ["test_mse"], log: false,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { evenGrid, interpolate, runs } from "../../../src/onegrad/explorer/page/js/interpolate.js";
+import { evenGrid, interpolate, runs } from "../../../src/onegrad/explorer/page/js/curves.js";
 
 test("knots are met exactly", () => {
   const xs = [1, 2, 4, 8];

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { flagsOf, heldMetrics, linesOf, rowsAt, tableOf, toCsv } from "../../../src/onegrad/explorer/page/js/curves.js";
-import { bilinear, gapShare, told } from "../../../src/onegrad/explorer/page/js/map.js";
-import { drawSvg, escapeText, linePath } from "../../../src/onegrad/explorer/page/js/svg.js";
+import { bilinear, gapShare, inWords } from "../../../src/onegrad/explorer/page/js/views.js";
+import { drawSvg, escapeText, linePath } from "../../../src/onegrad/explorer/page/js/export.js";
 
 const answer = {
   axis: "k",
@@ -33,7 +33,7 @@ test("readings are those at the present setting; holes are no zeros", () => {
   assert.deepEqual([...heldMetrics(answer)].sort(), ["mse", "theory_error"]);
 });
 
-test("flags are told once, with the stretch where they apply", () => {
+test("flags are listed once, with the stretch where they apply", () => {
   const flagged = {
     x: [1, 2, 3],
     flags: [["a"], ["a", "k=2.0: coarse"], ["k=3e-1: coarse", "a"]],
@@ -58,7 +58,7 @@ const chart = {
   x: [1, 10, 100],
   lines: [{ label: "a <b> & c", colour: "#0072B2", dash: [4, 2], values: [1, 0.1, 0.01],
     low: [0.9, 0.09, 0.009], high: [1.1, 0.11, 0.011] }],
-  points: [{ x: 10, mean: 0.1, stderr: 0.01, colour: "#0072B2" }],
+  points: [{ x: 10, mean: 0.1, stderr: 0.01, colour: "#0072B2", marker: "square" }],
   logX: true, logY: true, title: "Error", xLabel: "k/m", ink: "#000", grid: "#eee", background: "#fff",
 };
 
@@ -67,7 +67,7 @@ test("an SVG has lines, bands, points and legend, and its text is escaped", () =
   assert.match(svg, /^<svg xmlns="http:\/\/www.w3.org\/2000\/svg"/);
   assert.match(svg, /a &lt;b&gt; &amp; c/);
   assert.doesNotMatch(svg, /NaN|undefined|null|<b>/);
-  assert.equal(svg.match(/<circle/g).length, 1);
+  assert.equal(svg.match(/Z" fill="#0072B2"\/>/g).length, 1); // the point, with the marker of the page
   assert.match(svg, /stroke-dasharray="4 2"/);
   assert.equal(escapeText('"<'), "&quot;&lt;");
 });
@@ -92,7 +92,7 @@ test("the map is linear between its nodes, and grey beside a hole", () => {
   assert.equal(gapShare(-5), 1);
 });
 
-test("a gap is told in words", () => {
-  assert.equal(told(0.69), "69 % above");
-  assert.equal(told(-0.02), "2.0 % below");
+test("a gap is written in words", () => {
+  assert.equal(inWords(0.69), "69 % above");
+  assert.equal(inWords(-0.02), "2.0 % below");
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { modelLabel, modelStyles } from "../../../src/onegrad/explorer/page/js/colours.js";
-import { toggled } from "../../../src/onegrad/explorer/page/js/models.js";
+import { toggled } from "../../../src/onegrad/explorer/page/js/choices.js";
 import {
   MOST_PINS, applies, fieldValue, presetState, serverKey, startingState, withBase, withField, withPin,
   withShown,
@@ -10,7 +10,8 @@ import {
 
 const models = [{ name: "network", label: "Network" }, { name: "hermite", label: "Hermite", degrees: [1, 2] },
   { name: "linear", label: "Linear" }];
-const description = { axes: [{ path: "a" }], models, metrics: [{ name: "e" }], state: {} };
+const description = { axes: [{ path: "a" }], models, metrics: [{ name: "e" }],
+  state: { base: "start", problem: {}, axis: "a", models: ["network", "hermite:1"] } };
 const start = startingState(description);
 const strength = { path: "strength", default: 0.7, rivals: ["rate", "spread"] };
 const rate = { path: "rate", default: null, rivals: ["strength"], companions: ["spread"] };

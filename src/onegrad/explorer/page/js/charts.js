@@ -1,11 +1,10 @@
-// One chart for every chosen metric, all along the same axis.
+// One chart for every chosen metric, and the numbers at the present setting.
 
 import { createChart, ink } from "./chart.js";
 import { isDark, modelLabel, modelStyles } from "./colours.js";
-import { drawnGrid, flagsOf, linesOf } from "./curves.js";
-import { interpolate } from "./interpolate.js";
-import { byId, make, named } from "./page.js";
-import { show } from "./numbers.js";
+import { drawnGrid, flagsOf, interpolate, linesOf, rowsAt } from "./curves.js";
+import { show, showPercent } from "./numbers.js";
+import { announce, byId, lineSample, make, named } from "./page.js";
 
 /** Return everything that one metric's chart draws: lines with bands, pins, points. */
 export function chartValues({ answer, state, metric, description, points, pins }) {
@@ -70,8 +69,8 @@ export function axisOf(description, path) {
 /** Return `{update, redraw}` of the charts; `onGo(x)` is called by a click on one. */
 export function createCharts({ onGo, onDrawn }) {
   const host = byId("charts");
-  const held = new Map(); // metric → {figure, chart, box}
-  const watcher = new ResizeObserver(() => held.forEach(({ chart }) => chart.resize()));
+  const drawn = new Map(); // metric → {figure, chart, box}
+  const watcher = new ResizeObserver(() => drawn.forEach(({ chart }) => chart.resize()));
   let views = [];
 
   function add(metric) {
@@ -84,23 +83,23 @@ export function createCharts({ onGo, onDrawn }) {
     watcher.observe(box);
     const chart = createChart(box, { onGo, onDrawn });
     const entry = { figure, chart, box, axisName };
-    held.set(metric.name, entry);
+    drawn.set(metric.name, entry);
     return entry;
   }
 
   return {
     /** Draw the chosen metrics; a chart that is no longer wanted goes. */
     update(inputs, metrics) {
-      for (const [name, { figure, chart, box }] of held) {
+      for (const [name, { figure, chart, box }] of drawn) {
         if (metrics.some((metric) => metric.name === name)) continue;
         watcher.unobserve(box);
         chart.destroy();
         figure.remove();
-        held.delete(name);
+        drawn.delete(name);
       }
       host.dataset.count = metrics.length;
       views = metrics.map((metric) => {
-        const entry = held.get(metric.name) ?? add(metric);
+        const entry = drawn.get(metric.name) ?? add(metric);
         host.append(entry.figure);
         const view = chartValues({ ...inputs, metric });
         entry.chart.update(view);
@@ -115,8 +114,68 @@ export function createCharts({ onGo, onDrawn }) {
 
 function summary(view) {
   const ends = view.lines.map((line) => {
-    const held = line.values.filter((value) => Number.isFinite(value));
-    return `${line.label} from ${show(held[0])} to ${show(held.at(-1))}`;
+    const known = line.values.filter((value) => Number.isFinite(value));
+    return `${line.label} from ${show(known[0])} to ${show(known.at(-1))}`;
   });
   return `${view.title} along ${view.xLabel}: ${ends.join("; ")}. Values stand in the table below.`;
+}
+
+const NOTABLE = 0.05; // a gap to the network from which it is called one
+
+/** Show the table at the present setting, notes, method and time. */
+export function showReadings({ answer, draft, metrics, description, axis, styles }) {
+  const log = axis.scale === "log";
+  const rows = rowsAt(answer, metrics.map((metric) => metric.name), answer.current, { log })
+    .filter((row) => styles[row.model]);
+  const outside = !(answer.current >= answer.x[0] && answer.current <= answer.x.at(-1));
+  const place = `${axis.symbol || axis.label} = ${show(answer.current)}`;
+  byId("readings-title").textContent = outside
+    ? `The present ${place} is outside of the curve`
+    : `At the marked point, ${place}`;
+  byId("readings").replaceChildren(table(rows, metrics, description, styles));
+  const [count, time] = [`${answer.x.length} points${draft ? " (draft)" : ""}`, show(answer.milliseconds, 2)];
+  byId("method").textContent = `${count} by ${METHODS[answer.method]}, ${time} ms`;
+  showNotes(answer, axis);
+  if (!draft && !outside) announce(sentence(rows, metrics, description, place));
+}
+
+function table(rows, metrics, description, styles) {
+  const gaps = rows.some((row) => row.gap !== null && row.gap !== 0);
+  const head = make("tr", {}, make("th", { scope: "col" }, "Model"),
+    ...metrics.map((metric) => make("th", { scope: "col" }, metric.label)),
+    gaps ? make("th", { scope: "col" }, "Gap to the network") : null,
+    make("th", { scope: "col" }, "Theory off by"));
+  const body = rows.map((row) =>
+    make("tr", { class: Math.abs(row.gap ?? 0) >= NOTABLE ? "notable" : null },
+      make("th", { scope: "row" }, lineSample(styles[row.model]), modelLabel(row.model, description.models)),
+      ...row.values.map((value) => make("td", {}, show(value, 4))),
+      gaps ? make("td", { class: "gap" }, row.gap ? showPercent(row.gap) : "–") : null,
+      make("td", {}, row.error === null ? "–" : `≤ ${showPercent(row.error).replace("+", "")}`)));
+  return make("table", {}, make("thead", {}, head), make("tbody", {}, ...body));
+}
+
+function sentence(rows, metrics, description, place) {
+  const parts = rows.map((row) => {
+    const label = modelLabel(row.model, description.models);
+    return `${label} ${show(row.values[0])}${row.gap ? `, ${showPercent(row.gap)} to the network` : ""}`;
+  });
+  return `${metrics[0]?.label ?? "Error"} at ${place}: ${parts.join("; ")}`;
+}
+
+const METHODS = {
+  closed: "theory without draws (closed)",
+  types: "theory by types, on drawn networks",
+};
+
+/** Show the notes of an answer, and its flags with where on the axis they apply, once each. */
+function showNotes(answer, axis) {
+  const lines = [...new Set(answer.notes)];
+  for (const { flag, from, to, everywhere } of flagsOf(answer)) {
+    const stretch = from === to ? `= ${show(from)}` : `from ${show(from)} to ${show(to)}`;
+    const where = everywhere ? "" : ` (${axis.symbol || axis.label} ${stretch})`;
+    lines.push(`${flag}${where}`);
+  }
+  const list = byId("notes");
+  list.replaceChildren(...lines.map((line) => make("li", {}, line)));
+  list.hidden = lines.length === 0;
 }

@@ -1,10 +1,10 @@
 // Controls made from the server's description of the problem: no field is named here.
 
+import { placeOf, PLACES, show, valueAt } from "./numbers.js";
 import { byId, make, named } from "./page.js";
-import { PLACES, placeOf, show, valueAt } from "./numbers.js";
 import { applies, fieldValue, same } from "./state.js";
 
-const OWN = "own"; // a text that is none of those offered
+const OWN = "own"; // a string that is not among those offered
 
 /**
  * Return `{describe, update, mark}` of the panel of controls. `onSet(control, value)` is called by every

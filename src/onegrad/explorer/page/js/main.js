@@ -1,28 +1,21 @@
 // The page: one state, what it shows, and what changes it.
 
-import { readState, writeState } from "./address.js";
-import { axisOf, createCharts } from "./charts.js";
-import { isDark, modelStyles } from "./colours.js";
+import { axisOf, createCharts, showReadings } from "./charts.js";
+import {
+  createPins, fillSelect, pinName, showMetrics, showModels, showPresets, showSources, toggled,
+} from "./choices.js";
+import { createTheme, isDark, modelStyles, takeKeptTheme } from "./colours.js";
 import { createControls } from "./controls.js";
 import { heldMetrics } from "./curves.js";
-import { failDegrees, showDegrees } from "./degree.js";
-import { createEngine, REFINED_POINTS } from "./engine.js";
-import { createKeeping } from "./keeping.js";
-import { delayed } from "./latest.js";
-import { createMap } from "./map.js";
-import { fillSelect, showMetrics, showModels, toggled } from "./models.js";
+import { createKeeping } from "./export.js";
 import { announce, byId } from "./page.js";
-import { createPins, pinName } from "./pins.js";
-import { showReadings } from "./readings.js";
-import { connect } from "./server.js";
+import { connect, createEngine, delayed, REFINED_POINTS } from "./requests.js";
 import { createSimulation } from "./simulation.js";
 import {
-  fieldValue, forServer, presetState, same, serverKey, startingState, withBase, withField, withPin,
-  withShown,
+  fieldValue, forServer, presetState, readState, same, serverKey, startingState, withBase,
+  withField, withPin, withShown, writeState,
 } from "./state.js";
-import { failStep, showStep } from "./step.js";
-import { showPresets, showSources } from "./stories.js";
-import { createTheme, takeKeptTheme } from "./theme.js";
+import { createMap, failCard, showDegrees, showStep } from "./views.js";
 
 const MAP_SIZE = 9;
 const SOURCE_PAUSES = [2000, 4000, 8000, 16000];
@@ -30,18 +23,18 @@ const ADDRESS_PAUSE = 250; // browsers refuse more than some hundred addresses i
 
 let description;
 let start;
+let opened; // {controls, axes} of the problem that the page opened with
 let state;
 let shown = null; // {answer, draft, job}: the newest curve
 const address = delayed();
-const engine = createEngine({
+const server = connect(new URLSearchParams(location.search).get("token") ?? "");
+const engine = createEngine(server, {
   axis: () => state.axis,
   busy: (flag) => byId("page").classList.toggle("busy", flag),
   curve: takeCurve,
   error: takeError,
   beside,
 });
-const server = connect({ token: new URLSearchParams(location.search).get("token") ?? "", turn: engine.turn });
-engine.use(server);
 const controls = createControls((control, value) => change(withField(state, control, value, paths())));
 const charts = createCharts({ onGo: goAlong, onDrawn: () => drawn() });
 const map = createMap({ onGo: goOnMap });
@@ -61,6 +54,12 @@ function change(next, { push = false } = {}) {
     if (control.path in state.problem && !(control.path in next.problem)) control.value = control.default;
   }
   state = next;
+  if (same([state.base, state.problem], [start.base, start.problem])) {
+    // Other fields follow from those that were taken back; without this they would show values of
+    // the state before until the server answers, and choosing their own value would change nothing.
+    description = { ...description, ...opened };
+    controls.describe(description.controls);
+  }
   if (asked) ask(); // the server computes while the page shows the state
   showState();
   simulation.changed(state);
@@ -132,10 +131,10 @@ function paint() {
   if (!metrics.length) drawn(); // nothing to draw is an answer too
 }
 
-/** Tell whoever measures or tests when a curve has been drawn, and how long after the input. */
+/** Report to benchmarks and tests when a curve has been drawn, and how long after the input. */
 function drawn() {
-  if (!shown?.job || shown.told) return;
-  shown.told = true;
+  if (!shown?.job || shown.announced) return;
+  shown.announced = true;
   const { draft, job, answer } = shown;
   document.dispatchEvent(new CustomEvent("onegrad:drawn", {
     detail: {
@@ -151,9 +150,9 @@ function beside(asked) {
   return [
     ...pins.requests(asked, REFINED_POINTS),
     { path: "/api/controls", body, take: takeDescription, fail: takeError },
-    { path: "/api/degree", body, take: showDegrees, fail: failDegrees },
-    { path: "/api/step", body, take: showStep, fail: failStep },
-    { path: "/api/map", body: { ...body, size: MAP_SIZE }, take: map.update, fail: map.fail },
+    { path: "/api/degree", body, take: showDegrees, fail: failCard("degree") },
+    { path: "/api/step", body, take: showStep, fail: failCard("step") },
+    { path: "/api/map", body: { ...body, size: MAP_SIZE }, take: map.update, fail: failCard("map") },
   ];
 }
 
@@ -168,10 +167,10 @@ function lookForSources(pauses) {
   const [pause, ...rest] = pauses;
   if (pause === undefined) return;
   setTimeout(async () => {
-    const known = description.sources?.length ?? 0;
-    const missing = state.base !== null && !description.sources?.some(({ name }) => name === state.base);
+    const known = description.sources.length;
+    const missing = !description.sources.some(({ name }) => name === state.base);
     const next = await server.get("/api/controls").catch(() => null);
-    if (next === null) return; // whoever asks for a curve next is told
+    if (next === null) return; // the next curve reports it
     description = { ...description, sources: next.sources, presets: next.presets };
     if (next.sources.length > known) showState();
     if (missing && next.sources.some(({ name }) => name === state.base)) ask();
@@ -230,6 +229,7 @@ function wire() {
 
 async function begin() {
   description = await server.get("/api/controls");
+  opened = { controls: description.controls, axes: description.axes };
   start = startingState(description);
   state = readState(location.hash, start);
   byId("version").textContent = description.version ?? "";

@@ -1,15 +1,14 @@
 // Real networks trained for the visible curve: points that appear one by one.
 
 import { announce, byId } from "./page.js";
-import { delayed } from "./latest.js";
-import { overtaken } from "./server.js";
+import { delayed, superseded } from "./requests.js";
 import { forServer, serverKey } from "./state.js";
 
 const PAUSE = 1000; // of the hands, before points are simulated by themselves
 const POINTS = 8;
 const TRIALS = 4;
 
-/** Return `{start, cancel, changed, points}`; `onPoint` is called when there is a new one. */
+/** Return `{changed, points}`; `onPoint` is called when there is a new one. */
 export function createSimulation({ server, onPoint }) {
   let points = [];
   let key = null;
@@ -45,7 +44,7 @@ export function createSimulation({ server, onPoint }) {
       });
       if (work === mine) finish(`${points.length} points simulated, bars of ± 2 standard errors`);
     } catch (error) {
-      if (work === mine && !overtaken(error)) finish(`Simulation: ${error.message}`);
+      if (work === mine && !superseded(error)) finish(`Simulation: ${error.message}`);
     }
   }
 
@@ -59,7 +58,7 @@ export function createSimulation({ server, onPoint }) {
       onPoint();
     }
     if (line.total) share = line.progress / line.total;
-    if (!line.done && !line.overtaken) show(`${points.length} points so far`, share);
+    if (!line.done) show(`${points.length} points so far`, share);
   }
 
   function finish(text) {
@@ -82,21 +81,19 @@ export function createSimulation({ server, onPoint }) {
   });
 
   return {
-    start,
-    cancel,
-    /** Take a new state: its points are those of no other, and a pause may start anew. */
+    /** Take a new state: its points are those of no other, and a pause may start again. */
     changed(state) {
       button.state = state;
-      if (serverKey(state) !== key) {
+      const other = serverKey(state) !== key;
+      if (other) {
         cancel();
         if (points.length) show("");
         points = [];
         key = null;
-        if (state.automatic) later(PAUSE, () => start(state));
-      } else if (!state.automatic) later.cancel();
-      else if (!work && !points.length) later(PAUSE, () => start(state));
+      }
+      if (state.automatic && (other || !(work || points.length))) later(PAUSE, () => start(state));
+      else if (!state.automatic) later.cancel();
     },
     points: () => points,
-    running: () => work !== null,
   };
 }

@@ -1,20 +1,24 @@
-// A chart as an SVG document, written from the data that the page draws.
+// Copy and download: strings for people and programs, CSV, SVG and PNG.
 
+import { markerPath } from "./colours.js";
+import { tableOf, toCsv } from "./curves.js";
 import { linearTicks, logTicks, show, yRange } from "./numbers.js";
+import { announce, byId, make } from "./page.js";
+import { forServer, writeState } from "./state.js";
 
 const MARGIN = { left: 74, right: 20, top: 44, bottom: 58 };
 const LEGEND_LINE = 20;
 
 /** Return an element as text; attributes that are null are left out. */
 export function element(name, attributes = {}, content = "") {
-  const said = Object.entries(attributes)
+  const written = Object.entries(attributes)
     .filter(([, value]) => value !== null && value !== undefined)
     .map(([key, value]) => ` ${key}="${escapeText(value)}"`)
     .join("");
-  return content === "" ? `<${name}${said}/>` : `<${name}${said}>${content}</${name}>`;
+  return content === "" ? `<${name}${written}/>` : `<${name}${written}>${content}</${name}>`;
 }
 
-/** Return a text with the characters escaped that XML reads as its own. */
+/** Return a string with the characters of XML escaped. */
 export function escapeText(value) {
   const codes = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
   return String(value).replace(/[&<>"]/g, (character) => codes[character]);
@@ -95,9 +99,9 @@ export function linePath(xs, values, { x, y }) {
   let path = "";
   let drawing = false;
   values.forEach((value, i) => {
-    const held = Number.isFinite(value);
-    if (held) path += `${drawing ? "L" : "M"}${round(x(xs[i]))} ${round(y(value))}`;
-    drawing = held;
+    const known = Number.isFinite(value);
+    if (known) path += `${drawing ? "L" : "M"}${round(x(xs[i]))} ${round(y(value))}`;
+    drawing = known;
   });
   return path;
 }
@@ -125,7 +129,7 @@ function errorBar(point, { x, y }) {
   const reach = 2 * (point.stderr ?? 0);
   const [top, bottom] = [round(y(point.mean + reach)), round(y(Math.max(point.mean - reach, 0.02 * point.mean)))];
   const bar = element("line", { x1: at, x2: at, y1: top, y2: bottom, stroke: point.colour, "stroke-width": 1.5 });
-  return bar + element("circle", { cx: at, cy: middle, r: 4, fill: point.colour });
+  return bar + element("path", { d: markerPath(point.marker, at, middle, 4), fill: point.colour });
 }
 
 function legend(chart, height) {
@@ -144,4 +148,96 @@ function legend(chart, height) {
 
 function round(value) {
   return Math.round(100 * value) / 100;
+}
+
+const PIXELS = 2; // of a PNG, per unit of the SVG
+
+/** Wire the dialog of copies and the buttons of downloads; `now()` returns what is shown. */
+export function createKeeping({ server, now }) {
+  const dialog = byId("copy-dialog");
+  const text = byId("copy-text");
+
+  async function showCopy(as) {
+    for (const tab of dialog.querySelectorAll("[data-as]")) {
+      tab.setAttribute("aria-pressed", tab.dataset.as === as);
+    }
+    try {
+      text.value = as === "link"
+        ? `${location.href.split("#")[0]}#${writeState(now().state)}`
+        : (await server.post("/api/copy", { state: forServer(now().state), as })).text;
+    } catch (error) {
+      text.value = error.message;
+    }
+  }
+
+  byId("copy").addEventListener("click", () => {
+    dialog.showModal();
+    showCopy("link");
+  });
+  byId("copy-close").addEventListener("click", () => dialog.close());
+  dialog.addEventListener("click", (event) => {
+    if (event.target === dialog) dialog.close();
+    if (event.target.dataset.as) showCopy(event.target.dataset.as);
+  });
+  byId("copy-now").addEventListener("click", async () => {
+    text.select();
+    try {
+      await navigator.clipboard.writeText(text.value);
+      report("Copied");
+    } catch {
+      report("Selected: copy it with the keyboard");
+    }
+  });
+
+  function report(words) {
+    byId("copy-told").textContent = words;
+    announce(words);
+    setTimeout(() => { byId("copy-told").textContent = ""; }, 2000);
+  }
+
+  byId("download-csv").addEventListener("click", () => {
+    const { answer, state, points, pins } = now();
+    const csv = toCsv(tableOf({ answer, axis: state.axis, points, pins }));
+    save(new Blob([csv], { type: "text/csv" }), "onegrad.csv");
+  });
+  byId("download-svg").addEventListener("click", () => {
+    for (const [svg, name] of pictures(now().views)) save(svgBlob(svg), `${name}.svg`);
+  });
+  byId("download-png").addEventListener("click", async () => {
+    for (const [svg, name] of pictures(now().views)) save(await toPng(svg), `${name}.png`);
+  });
+}
+
+/** Return every chart as [SVG text, name of its file]. */
+function pictures(views) {
+  return views.map((view) => [
+    drawSvg(view),
+    `onegrad-${view.title.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "")}`,
+  ]);
+}
+
+function svgBlob(svg) {
+  return new Blob([svg], { type: "image/svg+xml" });
+}
+
+/** Return the PNG of an SVG text. */
+async function toPng(svg) {
+  const address = URL.createObjectURL(svgBlob(svg));
+  try {
+    const image = new Image();
+    image.src = address;
+    await image.decode();
+    const canvas = make("canvas", { width: PIXELS * image.width, height: PIXELS * image.height });
+    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+    return await new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
+  } finally {
+    URL.revokeObjectURL(address);
+  }
+}
+
+function save(blob, name) {
+  const address = URL.createObjectURL(blob);
+  make("a", { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 10_000);
+  announce(`Saved ${name}`);
 }

@@ -1,4 +1,4 @@
-"""A state as text to take along: Python, TOML, or a command line."""
+"""A state as a string to take along: Python, TOML, or a command line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from onegrad.describe.checks import shown
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.paths import leaves
 from onegrad.describe.toml import printed
-from onegrad.explorer.axes import BATCHED, SAMPLES, axis_of
+from onegrad.explorer.controls import BATCHED, SAMPLES, axis_of
 from onegrad.explorer.state import ExplorerState
 from onegrad.problem.flags import PROBLEM_FLAGS
 from onegrad.problem.problem import Problem
@@ -20,7 +20,7 @@ FORMS = ("python", "toml", "command")
 CURVE_POINTS = 12
 
 
-def copied(state: ExplorerState, form: Any) -> dict[str, str]:
+def exported(state: ExplorerState, form: Any) -> dict[str, str]:
     """Return the text of a state in one of the forms."""
     if form not in FORMS:
         raise InvalidInput(f"as={shown(form)}: must be one of {', '.join(FORMS)}; choose one")
@@ -32,7 +32,7 @@ def as_toml(state: ExplorerState) -> str:
     return printed(state.problem.model_dump())
 
 
-def said_fields(problem: Problem) -> dict[str, Any]:
+def own_fields(problem: Problem) -> dict[str, Any]:
     """Return the nested fields of a problem that the default problem does not have."""
     own, default = problem.to_dict(), Problem().to_dict()
     fields = {}
@@ -48,12 +48,12 @@ def _differing(value: Any, default: Any) -> Any:
         return value
     if value.get("kind") != default.get("kind"):
         return value
-    kept = {
+    differing = {
         name: _differing(v, default.get(name))
         for name, v in value.items()
         if v != default.get(name)
     }
-    return {"kind": value["kind"], **kept} if "kind" in value and kept else kept
+    return {"kind": value["kind"], **differing} if "kind" in value and differing else differing
 
 
 def as_python(state: ExplorerState) -> str:
@@ -62,7 +62,7 @@ def as_python(state: ExplorerState) -> str:
         made = 'Problem.load("problem.toml")  # copy it as TOML first: it holds arrays'
     else:
         arguments = ",\n".join(
-            f"    {name}={_literal(value)}" for name, value in said_fields(state.problem).items()
+            f"    {name}={_literal(value)}" for name, value in own_fields(state.problem).items()
         )
         made = f"Problem(\n{arguments},\n)" if arguments else "Problem()"
     axis = axis_of(state, CURVE_POINTS)
@@ -110,7 +110,7 @@ def _options(problem: Problem) -> list[str] | None:
     """Return the options of a problem's own fields; None where they do not make it again."""
     flags = {path: flag for flag, path in PROBLEM_FLAGS.items()}
     options = []
-    for path, value in leaves(said_fields(problem)).items():
+    for path, value in leaves(own_fields(problem)).items():
         if path not in flags:
             return None
         flag = flags[path]

@@ -5,20 +5,26 @@ import pytest
 
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.explorer.controls import control_at, controls_of
-from onegrad.explorer.curve_points import TYPES, batched_points, closed_refusal
-from onegrad.explorer.presets import PRESETS, known_presets
-from onegrad.explorer.sources import REAL, described_sources, first_bases, real_bases
+from onegrad.explorer.curves import TYPES, batched_points, closed_refusal
+from onegrad.explorer.presets import (
+    PRESETS,
+    REAL,
+    described_sources,
+    first_problems,
+    known_presets,
+    real_problems,
+)
 from onegrad.explorer.state import changed, read_state
 from onegrad.problem.problem import Problem
 
 
 def test_the_default_stands_beside_another_problem_alone():
-    assert list(first_bases(Problem())) == ["start"]
-    assert list(first_bases(Problem(dimension=77))) == ["start", "default"]
+    assert list(first_problems(Problem())) == ["start"]
+    assert list(first_problems(Problem(dimension=77))) == ["start", "default"]
 
 
 def test_digits_are_here_and_theory_reads_them_by_types():
-    bases = {**first_bases(Problem()), **real_bases()}
+    bases = {**first_problems(Problem()), **real_problems()}
     assert "digits" in bases
     assert set(bases) <= {"start", *REAL}
     state = read_state({"base": "digits", "problem": {"network.width": 40}}, bases)
@@ -34,7 +40,7 @@ def test_digits_are_here_and_theory_reads_them_by_types():
 
 
 def test_sliders_on_real_data_end_where_the_data_do():
-    problem = real_bases()["digits"]
+    problem = real_problems()["digits"]
     controls = {control.path: control for control in controls_of(problem)}
     assert "dimension" not in controls  # the data have their own
     for control in controls.values():
@@ -62,9 +68,9 @@ def test_presets_start_from_a_problem_of_which_their_story_is_true():
         return {p["state"]["base"] for p in presets if p["name"] != "fashion-mnist"}
 
     larger = Problem(dimension=300, readout={"samples": 300}, training={"samples": 300})
-    assert bases_of(known_presets(first_bases(larger))) == {"start"}
-    for other in (real_bases()["digits"], Problem(teacher={"kind": "labels"})):
-        assert bases_of(known_presets(first_bases(other))) == {"default"}
+    assert bases_of(known_presets(first_problems(larger))) == {"start"}
+    for other in (real_problems()["digits"], Problem(teacher={"kind": "labels"})):
+        assert bases_of(known_presets(first_problems(other))) == {"default"}
 
 
 def test_presets_tell_of_every_figure_that_was_asked_for():

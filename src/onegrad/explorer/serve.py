@@ -15,13 +15,11 @@ from typing import Any
 from onegrad.describe.checks import truth, whole_number
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.extras import require_extra
-from onegrad.explorer.sources import first_bases
 from onegrad.problem.problem import Problem, require_problem
 
 LOOPBACK = "127.0.0.1"
 MOST_WORKERS = 4
 LARGEST_PORT = 65_535
-CLOSING_SECONDS = 2
 LOOK_SECONDS = 0.2
 
 
@@ -37,7 +35,7 @@ def explore(problem: Problem | None = None, *, port: int = 0, browser: bool = Tr
     require_server()
     with listening_on(port) as listening:
         token = secrets.token_urlsafe(24)
-        server = explorer_server(problem, listening, token)
+        server = server_on(listening, problem, token)
         address = f"http://{LOOPBACK}:{listening.getsockname()[1]}/?token={token}"
         print(f"onegrad explorer: {address}\nCtrl-C ends it.", flush=True)
         # A thread of its own: a notebook runs a loop in this one.
@@ -55,31 +53,13 @@ def require_server() -> None:
     require_extra("explorer", "explore")
 
 
-def explorer_server(problem: Problem, listening: socket.socket, token: str) -> Any:
+def server_on(listening: socket.socket, problem: Problem, token: str) -> Any:
     """Return the server of an explorer, a uvicorn.Server that has not started."""
-    import uvicorn
-
-    from onegrad.explorer.answers import ExplorerDesk
-    from onegrad.explorer.application import application
-    from onegrad.explorer.patience import PatientProtocol, PatientServer
+    from onegrad.explorer.server import explorer_server
 
     port = listening.getsockname()[1]
     hosts = frozenset({f"{LOOPBACK}:{port}", f"localhost:{port}"})
-    desk = ExplorerDesk(first_bases(problem), workers=worker_count())
-    app = application(desk, token=token, hosts=hosts)
-    return PatientServer(
-        uvicorn.Config(
-            app,
-            lifespan="on",
-            log_level="error",
-            access_log=False,
-            server_header=False,
-            ws="none",
-            http=PatientProtocol,
-            timeout_graceful_shutdown=CLOSING_SECONDS,
-        ),
-        leave=desk.leave,
-    )
+    return explorer_server(problem, workers=worker_count(), token=token, hosts=hosts)
 
 
 def worker_count() -> int:
@@ -89,10 +69,10 @@ def worker_count() -> int:
 
 @contextmanager
 def listening_on(port: int) -> Iterator[socket.socket]:
-    """Yield a socket that listens on loopback; raise InvalidInput where the port is taken."""
+    """Yield a socket that listens on loopback; raise InvalidInput if the port is taken."""
     if not isinstance(port, int) or not 0 <= port <= LARGEST_PORT:
         raise InvalidInput(f"port={port}: must lie in [0, {LARGEST_PORT}]; 0 takes a free one")
-    # With the protocol said, asyncio sends small packets at once (TCP_NODELAY): else an answer of
+    # If the protocol is given, asyncio sends small packets at once (TCP_NODELAY): else an answer of
     # head and body waits 40 ms for the acknowledgement of its head.
     with socket.socket(proto=socket.IPPROTO_TCP) as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -1,4 +1,4 @@
-"""What is copied makes the same problem again."""
+"""What is exported makes the same problem again."""
 
 import tomllib
 
@@ -8,7 +8,7 @@ import pytest
 from onegrad.cli.building import build_problem
 from onegrad.cli.main import cli
 from onegrad.describe.exceptions import InvalidInput
-from onegrad.explorer.copied import copied
+from onegrad.explorer.export import exported
 from onegrad.explorer.state import read_state
 from onegrad.problem.problem import Problem
 
@@ -27,20 +27,20 @@ def state(request):
 
 
 def test_toml_reads_back(state):
-    assert Problem(**tomllib.loads(copied(state, "toml")["text"])) == state.problem
+    assert Problem(**tomllib.loads(exported(state, "toml")["text"])) == state.problem
 
 
 def test_python_runs_and_makes_the_problem(state):
-    text = copied(state, "python")["text"]
+    text = exported(state, "python")["text"]
     made = text[: text.index("errors =")]
     names = {}
     exec(made, names)
     assert names["problem"] == state.problem
-    compile(text, "copied", "exec")
+    compile(text, "exported", "exec")
 
 
 def test_the_command_makes_the_problem(state, tmp_path):
-    text = copied(state, "command")["text"]
+    text = exported(state, "command")["text"]
     *before, command = text.strip().splitlines()
     import shlex
 
@@ -66,11 +66,11 @@ def test_the_command_makes_the_problem(state, tmp_path):
 
 def test_other_forms_are_refused(state):
     with pytest.raises(InvalidInput, match="as='html'"):
-        copied(state, "html")
+        exported(state, "html")
 
 
 def test_a_problem_with_arrays_says_where_they_go():
     mean = np.zeros(200)
     problem = Problem(dimension=200, data={"components": [{"mean": mean}]}, readout={"samples": 99})
-    text = copied(read_state({}, {"start": problem}), "python")["text"]
+    text = exported(read_state({}, {"start": problem}), "python")["text"]
     assert 'Problem.load("problem.toml")' in text

@@ -3,26 +3,26 @@
 import asyncio
 import os
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
+from explorer_cases import alive
 
 from onegrad.calculus.functions import FUNCTIONS, register_function
 from onegrad.describe.exceptions import Failure, InvalidInput
-from onegrad.explorer import crew as crew_module
-from onegrad.explorer.crew import Crew, WorkerDied
+from onegrad.explorer import workers
+from onegrad.explorer.workers import WorkerDied, Workers
 
 
 def run(work, **how):
-    """Return what a coroutine on a crew of one worker returns."""
+    """Return what a coroutine of one worker returns."""
 
     async def main():
-        crew = Crew(1, **how)
+        pool = Workers(1, **how)
         try:
-            return await asyncio.wait_for(work(crew), 60)
+            return await asyncio.wait_for(work(pool), 60)
         finally:
-            await crew.close()
+            await pool.close()
 
     return asyncio.run(main())
 
@@ -43,40 +43,32 @@ def named(name):
     return float(FUNCTIONS[name](np.array([2.0]))[0])
 
 
-def alive(pid):
-    """Return whether a process runs and is no zombie."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z"
-    except OSError:
-        return False
-
-
 def test_a_call_returns_and_errors_come_back_as_what_they_were():
-    async def work(crew):
-        assert await crew.call(pow, 2, 5) == 32
+    async def work(pool):
+        assert await pool.call(pow, 2, 5) == 32
         with pytest.raises(InvalidInput, match="must be 2"):
-            await crew.call(refuse)
+            await pool.call(refuse)
         with pytest.raises(Failure, match="cannot be done"):
-            await crew.call(fail)
+            await pool.call(fail)
         with pytest.raises(Failure, match="ZeroDivisionError"):
-            await crew.call(stumble)
-        return await crew.call(os.getenv, "OPENBLAS_NUM_THREADS")
+            await pool.call(stumble)
+        return await pool.call(os.getenv, "OPENBLAS_NUM_THREADS")
 
     assert run(work) == "1"
 
 
 def test_urgent_calls_overtake_those_that_wait():
-    async def work(crew):
+    async def work(pool):
         order = []
 
         async def ask(name, urgency):
-            await crew.call(time.sleep, 0.05, urgency=urgency)
+            await pool.call(time.sleep, 0.05, urgency=urgency)
             order.append(name)
 
         asked = [ask("first", 5), *(ask(f"slow {i}", 5) for i in range(3))]
         tasks = [asyncio.ensure_future(a) for a in asked]
         await asyncio.sleep(0)
-        await crew.call(pow, 1, 1, urgency=0)  # the worker has started
+        await pool.call(pow, 1, 1, urgency=0)  # the worker has started
         tasks.append(asyncio.ensure_future(ask("urgent", 0)))
         await asyncio.gather(*tasks)
         return order
@@ -86,11 +78,11 @@ def test_urgent_calls_overtake_those_that_wait():
 
 
 def test_a_worker_that_dies_is_named_and_replaced():
-    async def work(crew):
-        first = await crew.call(os.getpid)
+    async def work(pool):
+        first = await pool.call(os.getpid)
         with pytest.raises(WorkerDied):
-            await crew.call(os._exit, 3)
-        return first, await crew.call(os.getpid)
+            await pool.call(os._exit, 3)
+        return first, await pool.call(os.getpid)
 
     first, second = run(work)
     assert first != second
@@ -104,16 +96,16 @@ def begin_and_sleep(mark):
 
 
 def test_a_call_that_nobody_waits_for_does_not_keep_its_worker(monkeypatch, tmp_path):
-    monkeypatch.setattr(crew_module, "GRACE_SECONDS", 0.1)
+    monkeypatch.setattr(workers, "GRACE_SECONDS", 0.1)
     mark = tmp_path / "begun"
 
-    async def work(crew):
-        first = await crew.call(os.getpid)
-        abandoned = asyncio.ensure_future(crew.call(begin_and_sleep, mark))
+    async def work(pool):
+        first = await pool.call(os.getpid)
+        abandoned = asyncio.ensure_future(pool.call(begin_and_sleep, mark))
         while not mark.exists():
             await asyncio.sleep(0.01)
         abandoned.cancel()
-        second = await crew.call(os.getpid)
+        second = await pool.call(os.getpid)
         assert second != first
         assert not alive(first)
 
@@ -121,9 +113,9 @@ def test_a_call_that_nobody_waits_for_does_not_keep_its_worker(monkeypatch, tmp_
 
 
 def test_a_call_that_takes_too_long_is_refused():
-    async def work(crew):
+    async def work(pool):
         with pytest.raises(Failure, match="more than"):
-            await crew.call(time.sleep, 600)
+            await pool.call(time.sleep, 600)
 
     run(work, seconds=1.0)
 
@@ -131,9 +123,9 @@ def test_a_call_that_takes_too_long_is_refused():
 def test_closing_ends_the_workers():
     pids = []
 
-    async def work(crew):
-        pids.append(await crew.call(os.getpid))
-        asyncio.ensure_future(crew.call(time.sleep, 600)).add_done_callback(lambda f: f.cancelled())
+    async def work(pool):
+        pids.append(await pool.call(os.getpid))
+        asyncio.ensure_future(pool.call(time.sleep, 600)).add_done_callback(lambda f: f.cancelled())
         await asyncio.sleep(0.05)
 
     run(work)
@@ -143,6 +135,6 @@ def test_closing_ends_the_workers():
 def test_workers_know_what_was_registered():
     register_function("twice_of_tests", lambda u: 2 * u, lambda u: 0 * u + 2)
     try:
-        assert run(lambda crew: crew.call(named, "twice_of_tests")) == 4.0
+        assert run(lambda pool: pool.call(named, "twice_of_tests")) == 4.0
     finally:
         del FUNCTIONS.entries["twice_of_tests"]
