@@ -18,8 +18,8 @@ from matplotlib.figure import Figure
 
 from closed_step import Drawn, Predicted, drawn, predicted, problem_of
 from onegrad import Errors, Problem, maximal_rate_limit, predict, predict_curve, simulate
-from onegrad.drawing.look import STYLES
-from onegrad.drawing.saving import save
+from onegrad.plotting.look import STYLES
+from onegrad.plotting.saving import save
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 DRAWS = 16

@@ -16,9 +16,9 @@ from matplotlib.figure import Figure
 from onegrad import InvalidInput, Problem, Results, Sweep, run_sweep, take_steps
 from onegrad.describe.guarded import seal
 from onegrad.diagnostics import saved
-from onegrad.drawing.saving import save
-from onegrad.figures.kept_panels import keep_panel
-from onegrad.figures.report.report_page import write_report
+from onegrad.papers.kept_panels import keep_panel
+from onegrad.papers.report.report_page import write_report
+from onegrad.plotting.saving import save
 from onegrad.running.store import decode
 
 Damage = Callable[[Path, random.Random], None]

@@ -15,9 +15,9 @@ from docutils.parsers.rst import Directive
 from matplotlib.figure import Figure
 from sphinx.util import logging
 
-from onegrad.figures.panel import Panel
-from onegrad.figures.panel_kinds import KINDS
-from onegrad.figures.panel_registry import PANELS, caption_at, study_of
+from onegrad.papers.panel import Panel
+from onegrad.papers.panel_kinds import KINDS
+from onegrad.papers.panel_registry import PANELS, caption_at, study_of
 
 LOGGER = logging.getLogger(__name__)
 DPI = 110

@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from onegrad.estimators.regressor import OneStepRegressor as OneStepRegressor
     from onegrad.estimators.transformer import OneStepFeatures as OneStepFeatures
     from onegrad.explorer.opening import explore as explore
-    from onegrad.figures.panel_kinds import register_panel_kind as register_panel_kind
-    from onegrad.figures.panel_registry import register_panel as register_panel
     from onegrad.models.model import register_model as register_model
+    from onegrad.papers.panel_kinds import register_panel_kind as register_panel_kind
+    from onegrad.papers.panel_registry import register_panel as register_panel
     from onegrad.problem.architecture import Network as Network
     from onegrad.problem.problem import Problem as Problem
     from onegrad.problem.protocol import Readout as Readout

@@ -14,7 +14,7 @@ from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.extras import DISTRIBUTIONS, EXTRAS, MissingPackage, missing, require_extra
 
 PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
-OWN_EXTRA = ("figures", "estimators", "explorer")  # folders that are no part of the core
+OWN_EXTRA = ("papers", "estimators", "explorer")  # folders that are no part of the core
 
 # Modules of the core that cannot be imported without the extras, and what other folders say.
 WALK = """

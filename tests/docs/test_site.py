@@ -8,9 +8,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from onegrad.figures.panel_kinds import KINDS
-from onegrad.figures.panel_registry import PANELS
-from onegrad.figures.tables.panel_table import COLUMNS
+from onegrad.papers.panel_kinds import KINDS
+from onegrad.papers.panel_registry import PANELS
+from onegrad.papers.tables.panel_table import COLUMNS
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

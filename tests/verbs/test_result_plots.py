@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 
 from conftest import small
 from onegrad import InvalidInput, equivalence, predict, predict_curve, simulate, tune
-from onegrad.drawing.look import CONSTANT_LABEL
-from onegrad.drawing.tuning_picture import MOST_WIDTHS
+from onegrad.plotting.look import CONSTANT_LABEL
+from onegrad.plotting.tuning_picture import MOST_WIDTHS
 from onegrad.verbs.decay_fit import decay_factor, fit_decay
 
 MODELS = ["network", "hermite", "linear"]

@@ -36,8 +36,8 @@ def plot(
     """
     from onegrad.cli.failures import tell_failures
     from onegrad.describe.checks import one_of, path_of
-    from onegrad.drawing.facets import WIDTHS, draw_facets, style_dpi, styled
-    from onegrad.drawing.saving import picture_form, save_whole
+    from onegrad.plotting.facets import WIDTHS, draw_facets, style_dpi, styled
+    from onegrad.plotting.saving import picture_form, save_whole
     from onegrad.running.sweep_picture import sweep_picture
     from onegrad.running.table import Results
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from onegrad.describe.arrays import Floats
 from onegrad.describe.checks import one_of
-from onegrad.drawing.steps_picture import draw_by_step, draw_spectra
+from onegrad.plotting.steps_picture import draw_by_step, draw_spectra
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,7 +14,7 @@ from onegrad.describe.extras import require_extra
 from onegrad.describe.kept_result import KeptResult
 from onegrad.describe.screen import FieldsOnScreen, OnScreen, ScreenTable
 from onegrad.diagnostics.steps_table import steps_table
-from onegrad.drawing.steps_picture import draw_spectrum
+from onegrad.plotting.steps_picture import draw_spectrum
 from onegrad.problem.problem import Problem, require_problem
 
 if TYPE_CHECKING:

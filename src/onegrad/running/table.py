@@ -168,7 +168,7 @@ class Results(OnScreen):
 
         Fields are named by path; colours are values of `hue`, or models where it is not given.
         """
-        from onegrad.drawing.curves_picture import draw_curves_of
+        from onegrad.plotting.curves_picture import draw_curves_of
         from onegrad.running.sweep_picture import sweep_picture
 
         picture = sweep_picture(self, x=x, hue=hue, metric=metric, theory=theory)

@@ -22,8 +22,8 @@ from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.extras import require_extra
 from onegrad.describe.kept_result import KeptResult
 from onegrad.describe.screen import OnScreen, ScreenTable
-from onegrad.drawing.gap_picture import DecayLine, draw_gap_decay, draw_gaps_by_degree
 from onegrad.moments.polynomial_misfit import Misfit
+from onegrad.plotting.gap_picture import DecayLine, draw_gap_decay, draw_gaps_by_degree
 from onegrad.verbs.decay_fit import DecayFit, decay_factor
 from onegrad.verbs.degree_reason import Scale
 from onegrad.verbs.equivalence_table import equivalence_table

@@ -8,8 +8,8 @@ import numpy as np
 
 from onegrad.describe.checks import one_of, shown, truth
 from onegrad.describe.exceptions import InvalidInput
-from onegrad.drawing.curves_picture import BANDED, CurveWords, draw_curves_of, text_of
-from onegrad.drawing.look import field_label, metric_label, model_name
+from onegrad.plotting.curves_picture import BANDED, CurveWords, draw_curves_of, text_of
+from onegrad.plotting.look import field_label, metric_label, model_name
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -19,7 +19,7 @@ from onegrad.describe.checks import (
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.kept_result import KeptResult
 from onegrad.describe.screen import OnScreen, ScreenTable
-from onegrad.drawing.tuning_picture import draw_tuning
+from onegrad.plotting.tuning_picture import draw_tuning
 from onegrad.problem.problem import Problem, require_problem
 from onegrad.verbs.fit_check import FitCheck
 from onegrad.verbs.methods import Method, draws_of
