@@ -20,11 +20,10 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 import textbook
+from onegrad.papers.deviations import NEGLIGIBLE
 from onegrad.papers.panel_registry import PANELS, STUDIES, study_of
-from onegrad.papers.tables.curve_table import metric_lines
-from onegrad.papers.tables.deviations import NEGLIGIBLE
-from onegrad.papers.tables.panel_table import placed_lines
-from onegrad.papers.tables.published_values import published_values
+from onegrad.papers.panel_table import metric_lines, placed_lines
+from onegrad.papers.published import published_values
 from onegrad.running.closed_rows import with_closed
 from onegrad.running.store import Contents
 from onegrad.running.sweeps import Setting

@@ -10,8 +10,7 @@ import numpy as np
 import onegrad as og
 from onegrad.models.network import TrainedNetwork
 from onegrad.papers.panel import Study
-from onegrad.papers.panel_kinds import KINDS
-from onegrad.papers.panel_registry import PANELS
+from onegrad.papers.panel_registry import KINDS, PANELS
 from own_losses import PlainLogistic
 from public_doors import Door
 

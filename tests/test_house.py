@@ -111,11 +111,6 @@ def test_no_two_modules_or_classes_have_one_name():
     assert not [name for name, count in classes.items() if count > 1]
 
 
-def test_no_module_is_longer_than_four_hundred_lines():
-    for _, path in modules():
-        assert len(path.read_text().splitlines()) <= 400, path
-
-
 def test_public_names_resolve_and_are_documented():
     for name in onegrad.__all__:
         assert getattr(onegrad, name).__doc__, name

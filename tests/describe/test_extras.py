@@ -100,7 +100,7 @@ def test_every_module_of_the_core_imports_without_the_extras():
     assert broken == []
     # Negative control: what does need an extra is refused, in one line.
     assert said == {
-        "figures": "figures: needs matplotlib and pandas; pip install 'onegrad[figures]'",
+        "papers": "figures: needs matplotlib and pandas; pip install 'onegrad[figures]'",
         "estimators": "estimators: needs scikit-learn; pip install 'onegrad[estimators]'",
     }
 

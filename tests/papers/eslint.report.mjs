@@ -1,6 +1,6 @@
 // The rules for the report's script, which runs as one: names of a file are known to the others.
 const browser = ["window", "document", "performance", "ResizeObserver", "IntersectionObserver"];
-const shared = ["node", "short", "drawCurve", "drawPlot", "pointWords", "nearestPoint", "neighbour"];
+const shared = ["node", "short", "MARKED", "drawCurve", "drawPlot", "pointWords", "nearestPoint", "neighbour"];
 const names = [...browser, ...shared, "buildMap", "colourBar"];
 
 export default [

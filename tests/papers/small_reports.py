@@ -5,9 +5,9 @@ import shutil
 
 import pandas as pd
 
-from onegrad.papers.kept_panels import keep_panel
-from onegrad.papers.report.report_page import write_report
+from onegrad.papers.report import write_report
 from onegrad.papers.reproduction import plan_reproduction, reproduce
+from onegrad.papers.saved_panels import save_panel
 
 SEALED = ("format", "files", "checksum")
 NAMES = ("1a", "4a", "degrees", "C1a", "G2", "samples")
@@ -25,7 +25,7 @@ def hostile_report(source, folder):
     read = json.loads((folder / "1a.json").read_text("utf-8"))
     texts = ("title", "caption", "shows", "settings", "command", "scale", "redraw", "constant")
     about = dict.fromkeys((*texts, "published_basis"), ATTACK)
-    about |= {"versions": {ATTACK: ATTACK}, "words": [[ATTACK, ATTACK]], "numbers": [ATTACK]}
+    about |= {"versions": {ATTACK: ATTACK}, "setting": [[ATTACK, ATTACK]], "numbers": [ATTACK]}
     about["deviations"] = [
         {**deviation, "name": ATTACK, "where": ATTACK, "total": ATTACK, "stderr": 0.1}
         for deviation in read["deviations"]
@@ -43,4 +43,4 @@ def keep_again(folder, name, *, about=None, table=None):
     said = {key: value for key, value in read.items() if key not in SEALED} | (about or {})
     kept = [form for form in ("csv", "png", "pdf") if (folder / f"{name}.{form}").exists()]
     files = {form: (folder / f"{name}.{form}").read_bytes() for form in kept}
-    keep_panel(folder, name, files | ({} if table is None else {"csv": table.encode()}), said)
+    save_panel(folder, name, files | ({} if table is None else {"csv": table.encode()}), said)

@@ -9,9 +9,9 @@ from tiny_studies import tables_of
 
 from onegrad import Problem, predict
 from onegrad.describe.registry import Entry
+from onegrad.papers.deviations import curve_deviations
 from onegrad.papers.panel_registry import PANELS, STUDIES, study_of
 from onegrad.papers.reproduction import panel_rows, plan_reproduction
-from onegrad.papers.tables.deviations import curve_deviations
 from onegrad.running.closed_rows import with_closed
 from onegrad.running.table import Results
 from onegrad.verbs.closed_setting import require_closed

@@ -10,8 +10,7 @@ import pytest
 from conftest import onegrad_here
 from onegrad import InvalidInput
 from onegrad.papers.panel_declaration import load_panel
-from onegrad.papers.panel_kinds import KINDS
-from onegrad.papers.panel_registry import PANELS, STUDIES
+from onegrad.papers.panel_registry import KINDS, PANELS, STUDIES
 from onegrad.papers.reproduction import panel_rows, plan_reproduction
 
 PAGE = Path(__file__).parents[2] / "docs" / "figures.md"
@@ -96,7 +95,7 @@ def test_facets_penalties_and_steps_are_axes(file, tmp_path):
     panel = ready.panel
     table = KINDS[panel.kind].table(panel, ready.rows)
     assert sorted(table["facet"].unique()) == [0.01, 0.1]
-    KINDS[panel.kind].figure(panel, table)
+    KINDS[panel.kind].draw(panel, table)
 
 
 @pytest.mark.parametrize(
@@ -123,7 +122,11 @@ def test_facets_penalties_and_steps_are_axes(file, tmp_path):
             '[sweep]\ntrials = 3\nverbs = ["dance"]',
             "sweep.verbs.0='dance': must be",
         ),
-        ('["relu", "tanh"]', '["relu", "tanh", "sigmoid", "erf", "sin", "gelu"]', "6 values"),
+        (
+            '["relu", "tanh"]',
+            '["relu", "tanh", "sigmoid", "erf", "sin", "gelu", "silu"]',
+            "7 values",
+        ),
         ("x = {", "x = [", "is not valid TOML"),
     ],
 )

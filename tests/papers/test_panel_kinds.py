@@ -10,16 +10,16 @@ from matplotlib.figure import Figure
 from tiny_studies import tiny_studies, unarranged_pictures
 
 from onegrad import InvalidInput
+from onegrad.papers.curve_panels import curve_table
+from onegrad.papers.deviations import Deviation, curve_deviations
 from onegrad.papers.panel import WIDTH, Panel, Study
-from onegrad.papers.panel_files import table_of_panel, write_panel
-from onegrad.papers.panel_kinds import KINDS, PanelKind, no_numbers, register_panel_kind
-from onegrad.papers.panel_registry import PANELS, register_panel
+from onegrad.papers.panel_kinds import PanelKind, no_numbers
+from onegrad.papers.panel_registry import KINDS, PANELS, register_panel, register_panel_kind
+from onegrad.papers.panel_table import COLUMNS
 from onegrad.papers.reproduction import panel_rows, plan_reproduction, reproduce
-from onegrad.papers.tables.curve_table import curve_table
-from onegrad.papers.tables.deviations import Deviation, curve_deviations
-from onegrad.papers.tables.panel_table import COLUMNS
-from onegrad.papers.views.view import View
-from onegrad.plotting.saving import save
+from onegrad.papers.saved_panels import table_of_panel, write_panel
+from onegrad.plotting.style import save
+from onegrad.plotting.view import View
 
 # Ten samples in 784 dimensions make neurons almost parallel.
 parallel = pytest.mark.filterwarnings("ignore:exact moments")
@@ -144,7 +144,7 @@ def _is_the_same_again(task, ready, folder):
     assert table.to_csv(index=False) == (folder / f"{panel.name}.csv").read_text("utf-8")
     before = table.copy()
     with unarranged_pictures():
-        figure = kind.figure(panel, table)
+        figure = kind.draw(panel, table)
         save(figure, folder / "again.png", form="png")
     assert isinstance(figure, Figure)
     assert (folder / "again.png").read_bytes() == (folder / f"{panel.name}.png").read_bytes()

@@ -17,18 +17,18 @@ from onegrad.data.rows.fashion_mnist import DataNotFound
 from onegrad.data.rows.reading import is_here
 from onegrad.describe.registry import snapshot
 from onegrad.machine.rates import measure_rates
+from onegrad.papers.curve_panels import NAMES, SUFFIXES
 from onegrad.papers.panel import SCALES, WIDTH, Panel, Study
-from onegrad.papers.panel_kinds import KINDS
 from onegrad.papers.panel_registry import (
+    KINDS,
     PANELS,
     STUDIES,
     chosen_panels,
     register_panel,
     study_of,
 )
+from onegrad.papers.published import published, published_values
 from onegrad.papers.reproduction import plan_reproduction
-from onegrad.papers.tables.batch_table import NAMES, SUFFIXES
-from onegrad.papers.tables.published_values import published, published_values
 from onegrad.training.instance import draw
 
 IMAGES = ["3a", "3b", "7a", "7b", "8a", "8b"]
@@ -302,11 +302,9 @@ def imported_at_once(module, seen):
 
 def test_kinds_and_panels_are_known_without_matplotlib():
     modules = set()
-    for module in ("panel_kinds", "panel_registry", "reproduction"):
-        imported_at_once(f"onegrad.papers.{module}", modules)
-    assert "onegrad.papers.tables.curve_table" in modules
-    drawing = ("matplotlib", "onegrad.papers.plots")
-    assert not [name for name in modules if name.startswith(drawing)]
+    imported_at_once("onegrad.papers.reproduction", modules)
+    assert "onegrad.plotting.matplotlib_figure" in modules
+    assert not [name for name in modules if name.startswith("matplotlib")]
 
 
 PANEL = Panel("widths", "narrow", "A caption.", "What to see.", WIDTH)

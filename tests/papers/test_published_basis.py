@@ -3,8 +3,7 @@
 import pandas as pd
 
 from onegrad.papers.panel_registry import PANELS
-from onegrad.papers.tables.published_basis import BASES, pane_words, published_basis
-from onegrad.papers.tables.published_values import published
+from onegrad.papers.published import BASES, pane_words, published, published_basis
 
 LINES = {*("1a", "1b", "1c", "2a", "2b", "2c", "3a", "3b", "5a", "5c", "6", "7b", "8a", "8b")}
 

@@ -11,11 +11,9 @@ from html.parser import HTMLParser
 import pytest
 from small_reports import NAMES, keep_again
 
+from onegrad.papers.captions import setting_rows
 from onegrad.papers.panel_registry import PANELS, study_of
-from onegrad.papers.problem_words import sweep_words
-from onegrad.papers.report.embedding import data_block
-from onegrad.papers.report.report_page import write_report
-from onegrad.papers.report.verdicts import bound
+from onegrad.papers.report import bound, data_block, write_report
 
 BLOCK = re.compile(r'<script type="application/json">(.*?)</script>', re.DOTALL)
 
@@ -88,7 +86,7 @@ def test_every_panel_has_its_picture_its_numbers_and_its_setting(small_report):
     pictures = [a for tag, a in Elements(text).found if tag == "img"]
     assert len(pictures) == len(views(text)) == len(NAMES)
     assert all(picture["alt"] for picture in pictures)
-    assert text.count("<h3>The setting in words</h3>") == len(NAMES)
+    assert text.count('<details class="setting">') == len(NAMES)
     assert "nan" not in "".join(BLOCK.findall(text)).lower()
 
 
@@ -133,7 +131,7 @@ def test_published_values_stand_beside_ours_in_curves_and_maps(small_report, tmp
         keep_again(tmp_path, name, table="\n".join(",".join(row) for row in rows))
     curves, maps = views(write_report(tmp_path).read_text("utf-8"))
     published = [c for c in curves["plots"][0]["curves"] if c["role"].startswith("published")]
-    assert {c["mark"] for c in published} == {"cross"}
+    assert {c["mark"] for c in published} == {"cross", "plus"}
     assert all(set(c["y"]) == {0.05} for c in published)
     assert maps["maps"][-1]["title"] == "published, n = 20, m = 24"
 
@@ -181,28 +179,29 @@ def test_files_that_reproduce_did_not_write_are_said(small_report, tmp_path, nam
     assert all("\n" not in str(warning.message) for warning in said)
 
 
-def words_of(name, **changes):
+def setting_of(name, **changes):
     study = study_of(PANELS[name])
     study = replace(study, fields={**study.fields, **changes})
-    return dict(sweep_words(study.sweep("paper"), PANELS[name].metric))
+    return dict(setting_rows(study.sweep("paper"), PANELS[name].metric))
 
 
-def test_words_follow_the_problem():
-    said = words_of("1a")
-    assert "Two Gaussian clouds of equal weight" in said["Inputs"]
-    assert "y = relu(ξᵀx), without noise" in said["Labels"]
-    assert "k/m varied (0.1 to 5)" in said["Network"]
-    assert "η = n^(βα) = 12.9" in said["Training"]  # 1000^0.37
-    assert "polynomial of degree 3" in said["Beside it"]
-    assert "means over 20 trials" in said["Shown"]
-    changed = words_of("1a", **{"teacher.noise": 0.25, "teacher.link": "tanh", "dimension": 77})
-    assert "y = tanh(ξᵀx), plus noise of deviation 0.25" in changed["Labels"]
-    assert changed["Inputs"].startswith("n = 77 numbers")
-    assert "degree 2" in words_of("1a", **{"scaling.strength": 0.6})["Beside it"]
+def test_the_setting_has_the_fields_of_the_problem():
+    rows = setting_of("1a")
+    assert "network.width_ratio 0.1 to 5 (13 values)" in rows["varied"]
+    assert "network.activation relu, tanh, sigmoid" in rows["varied"]
+    assert "width_ratio varied; activation varied" in rows["network"]
+    assert "dimension 1000" in rows["problem"]
+    assert "η = n^(βα) = 12.9" in rows["scaling"]  # 1000^0.37
+    assert rows["shown"] == "½ test MSE, means over 20 trials"
+    changed = setting_of("1a", **{"teacher.noise": 0.25, "teacher.link": "tanh", "dimension": 77})
+    assert {"link tanh", "noise 0.25"} <= set(changed["teacher"].split("; "))
+    assert "dimension 77" in changed["problem"]
+    assert "rank varied" in setting_of("2c")["data.components.1"]
+    assert "hence" not in setting_of("1b")["scaling"]  # an axis changes it
 
 
-def test_every_panel_s_setting_can_be_said(tiny):
+def test_every_panel_has_a_setting(tiny):
     for name in PANELS:
-        said = words_of(name)
-        assert {"Inputs", "Labels", "Network", "Training", "Shown"} <= set(said)
-        assert all(text.endswith(".") and "None" not in text for text in said.values()), name
+        rows = setting_of(name)
+        assert {"problem", "data", "teacher", "network", "training", "readout"} <= set(rows)
+        assert not [value for value in rows.values() if "None" in value or "{" in value], name

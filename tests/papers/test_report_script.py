@@ -4,10 +4,10 @@ import subprocess
 from pathlib import Path
 
 import onegrad
-from onegrad.papers.report.embedding import SCRIPTS, script
+from onegrad.papers.report import SCRIPTS, script
 from optional_parts import ESLINT, NODE, ROOT, needs
 
-FOLDER = Path(onegrad.__file__).parent / "papers" / "report"
+FOLDER = Path(onegrad.__file__).parent / "papers" / "page"
 RULES = Path(__file__).parent / "eslint.report.mjs"
 
 

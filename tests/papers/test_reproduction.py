@@ -12,11 +12,10 @@ from conftest import onegrad_here
 from onegrad import InvalidInput, predict
 from onegrad.describe.exceptions import Failure
 from onegrad.describe.registry import Entry
-from onegrad.papers.kept_panels import keep_panel
-from onegrad.papers.panel_kinds import KINDS
-from onegrad.papers.panel_registry import PANELS, STUDIES
-from onegrad.papers.report.report_page import write_report
+from onegrad.papers.panel_registry import KINDS, PANELS, STUDIES
+from onegrad.papers.report import write_report
 from onegrad.papers.reproduction import plan_reproduction, reproduce
+from onegrad.papers.saved_panels import save_panel
 
 # Ten samples in 784 dimensions make neurons almost parallel.
 parallel = pytest.mark.filterwarnings("ignore:exact moments")
@@ -47,8 +46,8 @@ def test_the_report_holds_every_panel_that_is_in_the_folder(tmp_path):
         panel = PANELS[name]
         about = {**common, "panel": name, "ours": panel.ours}
         about |= {"caption": panel.caption, "shows": panel.shows}
-        keep_panel(tmp_path, name, {"csv": b"x", "png": b"a picture", "pdf": b"another"}, about)
-    with pytest.warns(UserWarning, match="is no table of this panel"):
+        save_panel(tmp_path, name, {"csv": b"x", "png": b"a picture", "pdf": b"another"}, about)
+    with pytest.warns(UserWarning, match="is not a table of this panel"):
         text = write_report(tmp_path).read_text("utf-8")
     for name in PANELS:
         assert f'id="panel-{name}"' in text

@@ -9,10 +9,9 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from onegrad.describe.registry import Entry
-from onegrad.papers.panel_kinds import KINDS
-from onegrad.papers.panel_registry import STUDIES
+from onegrad.papers.panel_registry import KINDS, STUDIES
 from onegrad.papers.reproduction import panel_rows, plan_reproduction
-from onegrad.plotting import saving
+from onegrad.plotting import style
 from onegrad.verbs import points
 
 AXES = {
@@ -50,7 +49,7 @@ def tiny_studies():
     with pytest.MonkeyPatch.context() as patch:
         entries = {name: Entry(name, tiny_study(STUDIES[name])) for name in STUDIES}
         patch.setattr(STUDIES, "entries", entries)
-        patch.setattr(saving, "DPI", 40)
+        patch.setattr(style, "DPI", 40)
         patch.setattr(points, "ROUND_POINTS", 40)
         yield
 

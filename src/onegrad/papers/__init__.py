@@ -1,10 +1,10 @@
-"""Figures as data: panels, tables from rows, pictures from tables, one report.
+"""The figures of papers as panels: tables from rows, pictures from tables, one report.
 
-A panel names its kind; `panel_kinds.py` is the door for kinds, `panel_registry.py` for panels.
+A panel is data; its kind makes the table and the view, `plotting` draws them.
 
 May import: all folders above. Read first: `panel.py`.
 """
 
 from onegrad.describe.extras import require_extra
 
-require_extra("figures", "figures")  # every door of the folder needs them: say so at the first
+require_extra("figures", "figures")  # every module of the folder needs them

@@ -1,4 +1,4 @@
-"""What a panel is: a study (a sweep at two scales) and how its rows become a picture."""
+"""A panel: a study, which is a sweep at two scales, and the axes and captions of its picture."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from onegrad.machine.rates import Rates
+from onegrad.plotting.style import metric_label, value_text
 from onegrad.problem.problem import Problem
 from onegrad.running.closed_rows import closed_seconds
 from onegrad.running.sweeps import Sweep, Verb
@@ -65,13 +66,13 @@ class Study:
     needs: str | None = None  # a data set of the paper scale that does not come with onegrad
     published_sizes: tuple[Scale, ...] = ("paper",)  # scales that published values are beside
     quick_caption: str = ""  # after captions at quick scale; {panel} is the panel's name
-    closed: bool | Scale = False  # whether theory without draws stands beside, or at which scale
+    closed: bool | Scale = False  # whether theory without draws is added, or at which scale
     given: Sweep | None = None  # taken as it is at both scales, in place of fields and axes
     # Axes of that theory which differ from the study's: quick, paper.
     closed_axes: tuple[dict[str, Sequence[Any]], dict[str, Sequence[Any]]] = ({}, {})
 
     def sweep(self, scale: Scale, *, published_redraw: bool = False, seed: int = 0) -> Sweep:
-        """Return the sweep at a scale, everything redrawn per trial unless said."""
+        """Return the sweep at a scale, by default with everything redrawn per trial."""
         if self.given is not None:
             return self.given.replace(seed=seed) if seed else self.given
         which = SCALES.index(scale)
@@ -92,11 +93,11 @@ class Study:
         )
 
     def closed_at(self, scale: Scale) -> bool:
-        """Return whether theory without draws stands beside the study's rows at a scale."""
+        """Return whether theory without draws is added to the study's rows at a scale."""
         return self.closed is True or self.closed == scale
 
     def closed_sweep(self, sweep: Sweep, scale: Scale) -> Sweep:
-        """Return the sweep of theory without draws that stands beside the study's."""
+        """Return the sweep of theory without draws that is added to the study's."""
         own = self.closed_axes[SCALES.index(scale)]
         axes = {**sweep.axes, **{path: tuple(values) for path, values in own.items()}}
         return sweep.replace(axes=axes, verbs=("predict",), method="closed", observe="no")
@@ -143,15 +144,22 @@ class Axis:
     log: bool = False
     exponent: bool = False
 
+    def with_value(self, value: Any) -> str:
+        """Return a number with the symbol that ends the label, or a word with the label."""
+        if isinstance(value, str):
+            return f"{self.label} {value_text(value)}"
+        return f"{self.label.split()[-1]} = {value:g}"
+
 
 def spaced(start: float, stop: float, count: int) -> list[float]:
-    """Return evenly spaced values, rounded so that their texts are short."""
+    """Return evenly spaced values, rounded so that they are short when printed."""
     return [round(float(x), 12) for x in np.linspace(start, stop, count)]
 
 
 WIDTH = Axis("network.width_ratio", "k/m", "width per sample, k/m")
 ALPHA = Axis("scaling.weighting", "alpha", "weighting α")
 BETA = Axis("scaling.strength", "beta", "strength β")
+ACTIVATION_NAMES = {"relu": "ReLU"}
 ACTIVATION_AXIS: dict[str, Sequence[Any]] = {"network.activation": ("relu", "tanh", "sigmoid")}
 
 
@@ -184,3 +192,15 @@ class Panel:
         """The name with the title, or with what is shown against what."""
         metric = self.metric.replace("_", " ")
         return f"{self.name}  {self.title or f'{metric} against {self.x.label}'}"
+
+    @property
+    def value_label(self) -> str:
+        """The label of the values' axis."""
+        return metric_label(self.metric)
+
+    def series_label(self, value: float | str) -> str:
+        """Return the name of a series: an activation, or a value of the second axis."""
+        text = value_text(value)
+        if self.y is None:
+            return ACTIVATION_NAMES.get(text, text)
+        return text if isinstance(value, str) else f"{self.y.name} {text}"

@@ -1,4 +1,4 @@
-"""Panels of one's own in a TOML file: a sweep, an axis and a caption, drawn as all others are.
+"""Panels declared in a TOML file: a sweep, an axis and a caption, drawn like all others.
 
 name = "rates"
 caption = "What the figure shows."
@@ -25,9 +25,8 @@ from onegrad.describe.toml import read_fields
 from onegrad.describe.value import Document, Value
 from onegrad.papers.panel import BOTH, Axis, Panel, Study
 from onegrad.papers.panel_registry import PANELS, register_panel
-from onegrad.papers.tables.curve_table import source_metric
-from onegrad.papers.tables.panel_table import ACTIVATION
-from onegrad.plotting.look import STYLES, field_label
+from onegrad.papers.panel_table import ACTIVATION, source_metric
+from onegrad.plotting.style import STYLES, field_label
 from onegrad.running.sweeps import RIDGE, Sweep
 from onegrad.verbs.compared_metric import COMPARED, require_metric
 
@@ -36,7 +35,7 @@ Kind = Literal["curves", "points", "two_ways", "map"]
 
 
 def _axis_table(value: Any) -> Any:
-    """Return an axis as a table; a text is its path."""
+    """Return an axis as a table; a string is its path."""
     return {"path": value} if isinstance(value, str) else value
 
 
@@ -44,7 +43,7 @@ class DeclaredAxis(Value):
     """An axis of a declared panel: the field's path, its label, a scale."""
 
     path: Text = Field(description="field of the problem, by path; `step` after every step")
-    label: Text = Field(default="", description="what stands beside the axis")
+    label: Text = Field(default="", description="label of the axis")
     log: bool = Field(default=False, strict=True, description="logarithmic")
 
     def axis(self) -> Axis:
@@ -58,7 +57,7 @@ AxisField = Annotated[DeclaredAxis, BeforeValidator(_axis_table)]
 
 
 class PanelDeclaration(Document):
-    """A panel as its file says it; `sweep` is a table as in a sweep's file, or that file's path."""
+    """A panel as its file declares it; `sweep` is a table as in a sweep's file, or its path."""
 
     name: Text
     caption: Text
@@ -82,7 +81,7 @@ class PanelDeclaration(Document):
 
 
 def is_panel_file(name: object) -> bool:
-    """Return whether what stands for a panel is the file of one."""
+    """Return whether a panel is named by its file."""
     return isinstance(name, str | Path) and str(name).endswith(".toml")
 
 
@@ -112,12 +111,12 @@ def load_panel(path: str | Path) -> tuple[Panel, Study]:
 
 
 def register_panel_file(path: str | Path) -> Panel:
-    """Return the panel of a file after making it and its study known under its name."""
+    """Return the panel of a file after registering it and its study."""
     return register_panel(*load_panel(path))
 
 
 def _with_sweep(fields: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Return the fields with the sweep read, which predicts as well as simulates unless it says."""
+    """Return the fields with the sweep read, which by default predicts as well as simulates."""
     sweep = fields.get("sweep")
     if sweep is None:
         raise InvalidInput("sweep: missing; give a table [sweep], or the path of a sweep's file")
@@ -125,7 +124,7 @@ def _with_sweep(fields: dict[str, Any], folder: Path) -> dict[str, Any]:
         sweep = read_fields(path_of("sweep", folder / sweep))
     if not isinstance(sweep, dict):
         raise InvalidInput(
-            f"sweep={shown(sweep)}: must be a table, or the path of a sweep's file; correct it"
+            f"sweep={shown(sweep)}: must be a table, or the path of a sweep's file; write [sweep]"
         )
     try:
         return {**fields, "sweep": Sweep(**{"verbs": BOTH, **sweep})}
@@ -134,7 +133,7 @@ def _with_sweep(fields: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def _require_metric(panel: Panel, sweep: Sweep) -> None:
-    """Raise InvalidInput where the rows will not have the panel's metric."""
+    """Raise InvalidInput if the rows will not have the panel's metric."""
     metric, _ = source_metric(panel)
     if metric in COMPARED:
         for setting in sweep.settings():
@@ -161,7 +160,7 @@ def _require_places(panel: Panel, sweep: Sweep) -> None:
     if mixed or len(set(places.values())) < len(places):
         what = ", ".join(mixed) or "one axis twice"
         raise InvalidInput(
-            f"panel={panel.name!r}: places stand for several settings ({what}); give each axis of "
+            f"panel={panel.name!r}: several settings share a place ({what}); give each axis of "
             "the sweep to x, y or facet"
         )
     if panel.kind in ("map", "two_ways") and panel.y is None:
@@ -170,7 +169,7 @@ def _require_places(panel: Panel, sweep: Sweep) -> None:
 
 
 def _require_drawable(panel: Panel, values: dict[str, Any]) -> None:
-    """Raise InvalidInput where x is no number, or colours are too few."""
+    """Raise InvalidInput if x is not a number, or colours are too few."""
     wanted = [panel.x, *([panel.y] if panel.y and panel.kind in ("map", "two_ways") else [])]
     for axis in wanted:
         for value in values[axis.path]:
@@ -189,4 +188,6 @@ def _require_drawable(panel: Panel, values: dict[str, Any]) -> None:
         raise InvalidInput(f"facet={panel.facet.path!r}: kind 'points' has facets; use it")
     several = len(values.get(ACTIVATION, ())) > 1
     if several and panel.kind != "points" and panel.y is not None and panel.y.path != ACTIVATION:
-        raise InvalidInput(f"{ACTIVATION}: colours are those of y here; use kind 'points'")
+        raise InvalidInput(
+            f"{ACTIVATION}: colours show y in this kind; use kind 'points'"
+        )

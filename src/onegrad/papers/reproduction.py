@@ -1,4 +1,4 @@
-"""`reproduce`: run what panels ask for, then write tables, pictures and the report."""
+"""`reproduce`: run the sweeps of panels, then write tables, pictures and the report."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from onegrad.describe.checks import whole_number
 from onegrad.describe.exceptions import Failure, InvalidInput
 from onegrad.papers.panel import SCALES, Panel, Scale, Study
 from onegrad.papers.panel_declaration import is_panel_file, register_panel_file
-from onegrad.papers.panel_files import write_panel
 from onegrad.papers.panel_registry import STUDIES, chosen_panels
-from onegrad.papers.report.report_page import write_report
-from onegrad.papers.tables.published_values import PANED
+from onegrad.papers.published import PANED
+from onegrad.papers.report import write_report
+from onegrad.papers.saved_panels import write_panel
 from onegrad.running.closed_rows import closed_tasks
 from onegrad.running.driver import Done, run_plan, setting_records
 from onegrad.running.jobs import Task
@@ -31,9 +31,9 @@ REDRAWS = ("all", "published")
 
 @dataclass(frozen=True)
 class PanelSweeps:
-    """What the panels of one study show: a sweep, and theory without draws beside it.
+    """The sweeps of one study's panels: its own, and theory without draws.
 
-    `published` is that theory at the size of the published values, where trials have another.
+    `published` is that theory at the size of the published values, if trials have another size.
     """
 
     sweep: Sweep
@@ -48,7 +48,7 @@ class PanelSweeps:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """Panels at a scale, what each study shows, and the plan of the sweeps."""
+    """Panels at a scale, the sweeps of each study, and the plan to run them."""
 
     panels: tuple[Panel, ...]
     scale: Scale
@@ -92,7 +92,7 @@ def plan_reproduction(
     seed: int = 0,
     retry_failed: bool = False,
 ) -> Reproduction:
-    """Return what must be run for these panels, all of them when none is named.
+    """Return the work to do for these panels, by default for all.
 
     A panel is a known name, or the path of a TOML file that declares one.
     """
@@ -106,7 +106,7 @@ def plan_reproduction(
     own = [panel.file for panel in chosen if panel.file]
     if own and redraw != "all":
         raise InvalidInput(
-            f"redraw={redraw!r}: {own[0]} has no published protocol; say redraw in its sweep"
+            f"redraw={redraw!r}: {own[0]} has no published protocol; set redraw in its sweep"
         )
     paned = {panel.study for panel in chosen if scale == "quick" and panel.name in PANED}
     studies = {
@@ -148,7 +148,7 @@ def reproduce(
 ) -> Path:
     """Return the path of the report after running what is missing and drawing every panel.
 
-    A panel is drawn, and the report written, as soon as its rows are there; `drawn` is told so.
+    A panel is drawn, and the report written, as soon as its rows are there; then `drawn` is called.
     """
 
     def draw(ready: PanelRows) -> None:
@@ -195,21 +195,21 @@ def _compute(
     """Run what is missing; hand over every panel as soon as its rows are there."""
     gathered = _Gathered(task)
 
-    def told(state: Done) -> None:
+    def take(state: Done) -> None:
         gathered.add(state.rows)
         for panel in gathered.complete():
             ready(panel)
         if progress is not None:
             progress(state)
 
-    results = run_plan(task.plan, workers=workers, beside=task.closed_tasks, progress=told)
+    results = run_plan(task.plan, workers=workers, beside=task.closed_tasks, progress=take)
     gathered.add(results.contents.rows.values())
     for panel in gathered.complete():
         ready(panel)
     if gathered.failed:
         raise Failure(
             f"{gathered.failed} rows failed, their panels are not drawn; onegrad results "
-            f"{task.directory / STORE} tells why, --retry-failed computes them again"
+            f"{task.directory / STORE} gives the reasons, --retry-failed computes them again"
         )
 
 

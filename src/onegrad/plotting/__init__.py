@@ -1,6 +1,6 @@
-"""Pictures of results from plain tables: one style for `.plot()`, `onegrad plot` and panels.
+"""Pictures of results and of panels: views as plain data, and one renderer for matplotlib.
 
 matplotlib is imported when something is drawn.
 
-May import: describe. Read first: `curves_picture.py`.
+May import: describe. Read first: `view.py`.
 """
