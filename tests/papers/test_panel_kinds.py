@@ -4,12 +4,14 @@ import json
 import math
 from dataclasses import fields, replace
 
+import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 from tiny_studies import tiny_studies, unarranged_pictures
 
 from onegrad import InvalidInput
+from onegrad.papers.constant_predictor import constant_words, near_constants
 from onegrad.papers.curve_panels import curve_table
 from onegrad.papers.deviations import Deviation, curve_deviations
 from onegrad.papers.panel import WIDTH, Panel, Study
@@ -181,3 +183,28 @@ def test_what_is_no_kind_is_refused():
     with pytest.raises(InvalidInput, match="rename it"):
         register_panel_kind("two words", BARS)
     assert KINDS["bars"] is BARS
+
+
+OWN = Panel("own", "own", "A caption.", "What it shows.", WIDTH)
+
+
+def table_of(values, constants):
+    lines = {"x": np.arange(len(values)), "value": values, "constant": constants}
+    return pd.DataFrame(lines).assign(activation="relu")
+
+
+def test_the_best_constant_is_drawn_if_it_is_near_and_in_the_caption_in_any_case():
+    near = table_of([1.0, 2.0, 3.0], [2.5, 2.5, 2.5])
+    (line,) = near_constants(OWN, near, by="activation")
+    assert line.colour == -1
+    assert "has 2.5 (long dashes)" in constant_words(OWN, near)
+    far = table_of([1.0, 2.0, 3.0], [9.0, 9.0, 9.0])
+    assert near_constants(OWN, far, by="activation") == []
+    assert "has 9 (beyond the picture)" in constant_words(OWN, far)
+
+
+def test_series_with_labels_of_their_own_have_constants_of_their_own():
+    both = pd.concat(
+        [table_of([1.0, 2.0], [1.5, 1.5]), table_of([1.0, 2.0], [2.0, 2.0]).assign(activation="b")]
+    )
+    assert [line.colour for line in near_constants(OWN, both, by="activation")] == [0, 1]

@@ -188,6 +188,4 @@ def _require_drawable(panel: Panel, values: dict[str, Any]) -> None:
         raise InvalidInput(f"facet={panel.facet.path!r}: kind 'points' has facets; use it")
     several = len(values.get(ACTIVATION, ())) > 1
     if several and panel.kind != "points" and panel.y is not None and panel.y.path != ACTIVATION:
-        raise InvalidInput(
-            f"{ACTIVATION}: colours show y in this kind; use kind 'points'"
-        )
+        raise InvalidInput(f"{ACTIVATION}: colours show y in this kind; use kind 'points'")

@@ -101,7 +101,11 @@ function markerPath(shape, x, y, r) {
   if (shape === "square") return `M${x - r} ${y - r}h${2 * r}v${2 * r}h${-2 * r}z`;
   if (shape === "up") return `M${x} ${y - r}l${r} ${2 * r}h${-2 * r}z`;
   if (shape === "down") return `M${x} ${y + r}l${r} ${-2 * r}h${-2 * r}z`;
-  if (shape === "plus") return `M${x - r} ${y - 1.3}h${r - 1.3}v${1.3 - r}h2.6v${r - 1.3}h${r - 1.3}v2.6h${1.3 - r}v${r - 1.3}h-2.6v${1.3 - r}h${1.3 - r}z`;
+  if (shape === "plus") {
+    const [half, arm] = [0.33 * r, 0.67 * r]; // of a bar, and from the bar to its end
+    return `M${x - r} ${y - half}h${arm}v${-arm}h${2 * half}v${arm}h${arm}v${2 * half}h${-arm}v${arm}`
+      + `h${-2 * half}v${-arm}h${-arm}z`;
+  }
   if (shape === "diamond") return `M${x} ${y - 1.2 * r}l${r} ${1.2 * r}l${-r} ${1.2 * r}l${-r} ${-1.2 * r}z`;
   return `M${x - r} ${y}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0z`;
 }
