@@ -14,8 +14,6 @@ from onegrad.describe.extras import require_extra
 from onegrad.describe.kept_result import KeptResult
 from onegrad.describe.screen import FieldsOnScreen, OnScreen, ScreenTable
 from onegrad.diagnostics.steps_table import steps_table
-from onegrad.plotting.matplotlib_figure import draw_plot
-from onegrad.plotting.observed import spectrum_plot
 from onegrad.problem.problem import Problem, require_problem
 
 if TYPE_CHECKING:
@@ -77,6 +75,9 @@ class Singular(FieldsOnScreen):
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Return axes with the leading singular values, those outside the bulk in red."""
+        from onegrad.plotting.matplotlib_figure import draw_plot
+        from onegrad.plotting.observed import spectrum_plot
+
         plot = spectrum_plot(self.values, outside=self.rank, edge=self.edge, y="singular value")
         return draw_plot(plot, ax)
 
@@ -110,6 +111,9 @@ class FeatureSpikes(FieldsOnScreen):
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Return axes with the singular values of the features, spikes with their overlaps."""
+        from onegrad.plotting.matplotlib_figure import draw_plot
+        from onegrad.plotting.observed import spectrum_plot
+
         plot = spectrum_plot(
             self.values,
             outside=self.observed,

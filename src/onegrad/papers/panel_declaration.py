@@ -30,7 +30,6 @@ from onegrad.plotting.style import STYLES, field_label
 from onegrad.running.sweeps import RIDGE, Sweep
 from onegrad.verbs.compared_metric import COMPARED, require_metric
 
-OWN_KINDS = ("curves", "points", "two_ways", "map")
 Kind = Literal["curves", "points", "two_ways", "map"]
 
 

@@ -23,8 +23,6 @@ from onegrad.describe.extras import require_extra
 from onegrad.describe.kept_result import KeptResult
 from onegrad.describe.screen import OnScreen, ScreenTable
 from onegrad.moments.polynomial_misfit import Misfit
-from onegrad.plotting.matplotlib_figure import draw_plot
-from onegrad.plotting.result_curves import DecayLine, decay_plot, gap_plot
 from onegrad.verbs.decay_fit import DecayFit, decay_factor
 from onegrad.verbs.degree_reason import Scale
 from onegrad.verbs.equivalence_table import equivalence_table
@@ -34,6 +32,8 @@ from onegrad.verbs.methods import Method, draws_of
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+
+    from onegrad.plotting.result_curves import DecayLine
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -104,6 +104,9 @@ class Equivalence(OnScreen, KeptResult):
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Return axes with |gap| by degree, or of several dimensions against n with its fits."""
+        from onegrad.plotting.matplotlib_figure import draw_plot
+        from onegrad.plotting.result_curves import decay_plot, gap_plot
+
         if not self.sizes:
             plot = gap_plot(self.to_frame(), tolerance=self.tolerance, theorem=self.theorem)
         else:
@@ -112,6 +115,8 @@ class Equivalence(OnScreen, KeptResult):
 
     def _decay_lines(self) -> list[DecayLine]:
         """Return the fits that were possible as lines."""
+        from onegrad.plotting.result_curves import DecayLine
+
         lines = []
         for place, fit in enumerate(self.decay):
             if fit.exponent is None or fit.stderr is None:

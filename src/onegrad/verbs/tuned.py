@@ -19,8 +19,6 @@ from onegrad.describe.checks import (
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.kept_result import KeptResult
 from onegrad.describe.screen import OnScreen, ScreenTable
-from onegrad.plotting.matplotlib_figure import draw_plot
-from onegrad.plotting.result_curves import tuning_plot
 from onegrad.problem.problem import Problem, require_problem
 from onegrad.verbs.fit_check import FitCheck
 from onegrad.verbs.methods import Method, draws_of
@@ -103,6 +101,9 @@ class Tuned(OnScreen, KeptResult):
         field = one_of(
             "against", next(iter(self.values)) if against is None else against, self.values
         )
+        from onegrad.plotting.matplotlib_figure import draw_plot
+        from onegrad.plotting.result_curves import tuning_plot
+
         plot = tuning_plot(
             self.ridge_curve if field == "ridge" else self.curve,
             against=field,
