@@ -113,7 +113,11 @@ def test_facets_penalties_and_steps_are_axes(file, tmp_path):
         ("closed = true", 'kind = "map"', "kind='map': needs a second axis; give y"),
         ("closed = true", 'facet = "network.activation"', "kind 'points' has facets"),
         ('path = "scaling.strength"', 'path = "scaling.weighting"', "must be an axis of the sweep"),
-        ('path = "scaling.strength"', 'path = "network.activation"', "several settings share a place"),
+        (
+            'path = "scaling.strength"',
+            'path = "network.activation"',
+            "several settings share a place",
+        ),
         ('"relu", "tanh"]', '"relu", "tanh"]\n"readout.ridge" = [0.1, 1]', "share a place (ridge)"),
         ("dimension = 20", "dimension = -2", "sweep.problem.dimension=-2: must be a whole number"),
         ("[sweep]\ntrials = 3\ndraws = 2", "", None),

@@ -231,12 +231,6 @@ def test_panels_that_were_not_published_have_no_published_values_whatever_their_
     assert published_values(table).isna().all()
 
 
-def test_panels_that_share_rows_share_their_study():
-    assert PANELS["5b"].study == PANELS["1c"].study
-    assert PANELS["6"].study == PANELS["1a"].study
-    assert PANELS["4a"].study == PANELS["4b"].study
-
-
 def test_panels_are_chosen_by_name_in_the_order_that_is_asked_for():
     assert [panel.name for panel in chosen_panels(["G3", "1a", "G3"])] == ["G3", "1a"]
     assert set(GIANT) < {panel.name for panel in chosen_panels([])}
