@@ -20,12 +20,11 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 import textbook
-from onegrad.figures.panel_registry import PANELS, STUDIES, study_of
-from onegrad.figures.tables.curve_table import metric_lines
-from onegrad.figures.tables.deviations import NEGLIGIBLE
-from onegrad.figures.tables.panel_table import placed_lines
-from onegrad.figures.tables.published_values import published_values
 from onegrad.machine.pool import run_jobs
+from onegrad.papers.deviations import NEGLIGIBLE
+from onegrad.papers.panel_registry import PANELS, STUDIES, study_of
+from onegrad.papers.panel_table import metric_lines, placed_lines
+from onegrad.papers.published import published_values
 from onegrad.running.closed_rows import closed_tasks, with_closed
 from onegrad.running.jobs import closed_rows
 from onegrad.running.store import Contents

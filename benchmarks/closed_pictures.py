@@ -18,8 +18,7 @@ from matplotlib.figure import Figure
 
 from closed_step import Drawn, Predicted, drawn, predicted, problem_of
 from onegrad import Errors, Problem, maximal_rate_limit, predict, predict_curve, simulate
-from onegrad.drawing.look import STYLES
-from onegrad.drawing.saving import save
+from onegrad.plotting.style import STYLES, save
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 DRAWS = 16

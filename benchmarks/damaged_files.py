@@ -14,9 +14,9 @@ from matplotlib.figure import Figure
 
 from onegrad import Problem, Results, Sweep, run_sweep
 from onegrad.describe.guarded import seal
-from onegrad.drawing.saving import save
-from onegrad.figures.kept_panels import keep_panel
-from onegrad.figures.report.report_page import write_report
+from onegrad.papers.report import write_report
+from onegrad.papers.saved_panels import save_panel
+from onegrad.plotting.style import save
 from onegrad.running.store import decode
 
 Damage = Callable[[Path, random.Random], None]
@@ -176,7 +176,7 @@ def _draw(folder: Path, name: str) -> None:
     }
     numbers = {"trials": 2, "seed": 0, "ours": False, "versions": {}}
     table = f"x,value\n1,{ord(name[-1])}\n".encode()
-    keep_panel(folder, name, {"csv": table, **pictures}, {**about, **numbers})
+    save_panel(folder, name, {"csv": table, **pictures}, {**about, **numbers})
 
 
 def _make_panels(folder: Path) -> str:
@@ -195,7 +195,7 @@ def _use_panels(folder: Path) -> str:
 def _report_of(folder: Path) -> str:
     """Return the report's text; that our tables are no real ones is not its subject."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".*is no table of this panel")
+        warnings.filterwarnings("ignore", message=".*is not a table of this panel")
         return write_report(folder).read_text("utf-8")
 
 

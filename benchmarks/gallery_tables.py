@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from onegrad.figures.panel_registry import PANELS
+from onegrad.papers.panel_registry import PANELS
 
 GALLERY = Path(__file__).parents[1] / "docs" / "gallery"
 

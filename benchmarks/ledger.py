@@ -32,15 +32,13 @@ from onegrad.cli.main import cli
 from onegrad.data.source import SOURCES
 from onegrad.data.teacher import TEACHERS
 from onegrad.describe.schema import bounds_of, nested_models, plain_types
-from onegrad.explorer.answers import ExplorerDesk
-from onegrad.explorer.application import application
-from onegrad.explorer.document import explorer_document
+from onegrad.explorer.presets import explorer_document
+from onegrad.explorer.server import ExplorerApp, application
 from onegrad.explorer.state import ExplorerState
-from onegrad.figures.panel_declaration import PanelDeclaration
-from onegrad.figures.panel_kinds import KINDS
-from onegrad.figures.panel_registry import PANELS, STUDIES
 from onegrad.models.model import MODELS
 from onegrad.models.resolve import models_of  # noqa: F401 (registers the models)
+from onegrad.papers.panel_declaration import PanelDeclaration
+from onegrad.papers.panel_registry import KINDS, PANELS, STUDIES
 
 ROOT = Path(__file__).parents[1]
 LEDGER = ROOT / "tests" / "ledger.json"
@@ -208,8 +206,8 @@ def explorer() -> Entries:
     for group in ("models", "metrics", "presets", "sources"):
         for entry in document[group]:
             yield f"explorer {group} {entry['name']}", plain(entry)
-    app = application(ExplorerDesk(bases, workers=1), token="", hosts=frozenset())
-    for route in next(part.routes for part in vars(app).values() if hasattr(part, "routes")):
+    app: Any = application(ExplorerApp(bases, workers=1))
+    for route in app.routes:
         yield f"endpoint {route.path}", plain(sorted(getattr(route, "methods", None) or ()))
 
 

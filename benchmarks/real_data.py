@@ -17,8 +17,8 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"
 import numpy as np
 
 from onegrad import Problem, predict, simulate
-from onegrad.figures.panel_registry import STUDIES
-from onegrad.figures.panels.images import WIDTHS
+from onegrad.papers.images import WIDTHS
+from onegrad.papers.panel_registry import STUDIES
 from onegrad.training.instance import draw
 
 

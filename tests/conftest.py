@@ -23,7 +23,7 @@ from onegrad.describe import registry as registries
 from onegrad.training.run import Run
 from optional_parts import absent_parts
 
-FIGURES = Path(__file__).parent / "figures"  # where tiny studies lie, for tests elsewhere too
+FIGURES = Path(__file__).parent / "papers"  # where tiny studies lie, for tests elsewhere too
 
 
 def small(**changes):

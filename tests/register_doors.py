@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 import onegrad as og
-from onegrad.figures.panel import Study
-from onegrad.figures.panel_kinds import KINDS
-from onegrad.figures.panel_registry import PANELS
 from onegrad.models.network import TrainedNetwork
+from onegrad.papers.panel import Study
+from onegrad.papers.panel_registry import KINDS, PANELS
 from own_losses import PlainLogistic
 from public_doors import Door
 

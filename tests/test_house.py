@@ -11,7 +11,7 @@ SOURCE = Path(onegrad.__file__).parent
 # Each folder may import only folders that stand before it.
 ORDER = [
     "describe",
-    "drawing",
+    "plotting",
     "machine",
     "calculus",
     "data",
@@ -24,7 +24,7 @@ ORDER = [
     "verbs",
     "estimators",
     "running",
-    "figures",
+    "papers",
     "explorer",
     "cli",
 ]

@@ -15,9 +15,8 @@ from docutils.parsers.rst import Directive
 from matplotlib.figure import Figure
 from sphinx.util import logging
 
-from onegrad.figures.panel import Panel
-from onegrad.figures.panel_kinds import KINDS
-from onegrad.figures.panel_registry import PANELS, caption_at, study_of
+from onegrad.papers.panel import Panel
+from onegrad.papers.panel_registry import PANELS, caption_at, kind_of, study_of
 
 LOGGER = logging.getLogger(__name__)
 DPI = 110
@@ -69,6 +68,6 @@ class PanelGallery(Directive):
 def draw(panel: Panel, table: Path, picture: Path) -> None:
     """Draw the panel from its table."""
     mpl.use("Agg")
-    figure: Figure = KINDS.get(panel.kind, field="kind").figure(panel, pd.read_csv(table))
+    figure: Figure = kind_of(panel).draw(panel, pd.read_csv(table))
     picture.parent.mkdir(exist_ok=True)
     figure.savefig(picture, dpi=DPI, metadata={"Software": None})

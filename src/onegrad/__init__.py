@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from onegrad.estimators.regressor import OneStepRegressor as OneStepRegressor
     from onegrad.estimators.transformer import OneStepFeatures as OneStepFeatures
     from onegrad.explorer.serve import explore as explore
-    from onegrad.figures.panel_kinds import register_panel_kind as register_panel_kind
-    from onegrad.figures.panel_registry import register_panel as register_panel
     from onegrad.models.model import register_model as register_model
+    from onegrad.papers.panel_registry import register_panel as register_panel
+    from onegrad.papers.panel_registry import register_panel_kind as register_panel_kind
     from onegrad.problem.architecture import Network as Network
     from onegrad.problem.problem import Problem as Problem
     from onegrad.problem.protocol import Readout as Readout
@@ -102,8 +102,8 @@ _HOMES = {
     "register_loss": "calculus.losses",
     "register_source": "data.source",
     "register_teacher": "data.teacher",
-    "register_panel_kind": "figures.panel_kinds",
-    "register_panel": "figures.panel_registry",
+    "register_panel_kind": "papers.panel_registry",
+    "register_panel": "papers.panel_registry",
     "InvalidInput": "describe.exceptions",
 }
 __all__ = list(_HOMES)

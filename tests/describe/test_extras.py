@@ -14,7 +14,7 @@ from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.extras import DISTRIBUTIONS, EXTRAS, MissingPackage, missing, require_extra
 
 PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
-OWN_EXTRA = ("figures", "estimators", "explorer")  # folders that are no part of the core
+OWN_EXTRA = ("papers", "estimators", "explorer")  # folders that are no part of the core
 
 # Modules of the core that cannot be imported without the extras, and what other folders say.
 WALK = """
@@ -100,7 +100,7 @@ def test_every_module_of_the_core_imports_without_the_extras():
     assert broken == []
     # Negative control: what does need an extra is refused, in one line.
     assert said == {
-        "figures": "figures: needs matplotlib and pandas; pip install 'onegrad[figures]'",
+        "papers": "figures: needs matplotlib and pandas; pip install 'onegrad[figures]'",
         "estimators": "estimators: needs scikit-learn; pip install 'onegrad[estimators]'",
     }
 

@@ -20,7 +20,7 @@ def run():
 
 
 def by_label(drawn):
-    return {line.get_label(): np.asarray(line.get_ydata(), float) for line in drawn.lines}
+    return {c.get_label(): np.asarray(c.lines[0].get_ydata(), float) for c in drawn.containers}
 
 
 def test_overlaps_of_weights_and_gradients_are_drawn_for_every_direction(run):
@@ -52,14 +52,20 @@ def test_angles_and_errors_are_those_of_the_table(run):
 def test_spectra_have_all_values_at_their_step_and_those_outside_in_red(run, what, first):
     drawn = run.plot(what, ax=axes())
     parts = {"features": "features", "gradients": "gradient_spectrum", "changes": "change_spectrum"}
+    lines = {c.get_label(): c.lines[0] for c in drawn.containers}
     for record in run.records[first:]:
         spectrum = getattr(record, parts[what])
-        outside = spectrum.observed if what == "features" else spectrum.rank
-        here = [line for line in drawn.lines if set(line.get_xdata()) == {record.step}]
-        values = [v for line in here for v in line.get_ydata()]
-        assert sorted(values) == sorted(spectrum.values[spectrum.values > 0])
-        red = [line for line in here if line.get_color() == "#CC0000"]
-        assert sum(len(line.get_ydata()) for line in red) == (outside or 0)
+        outside = (spectrum.observed if what == "features" else spectrum.rank) or 0
+        here = {
+            name: line.get_ydata()[np.array(line.get_xdata()) == record.step]
+            for name, line in lines.items()
+        }
+        red = here.get("outside the bulk", [])
+        assert sorted([*here["bulk"], *red]) == sorted(spectrum.values[spectrum.values > 0])
+        assert len(red) == outside
+        assert here["edge of the bulk"].tolist() == [spectrum.edge]
+    reds = [name for name, line in lines.items() if line.get_color() == "#CC0000"]
+    assert set(reds) <= {"outside the bulk"}
     assert drawn.get_xticks().tolist() == [record.step for record in run.records[first:]]
 
 
@@ -67,9 +73,10 @@ def test_a_single_spectrum_is_drawn_by_rank_with_its_edge(run):
     record = run.records[1]
     for spectrum in (record.features, record.change_spectrum, record.gradient_spectrum):
         drawn = spectrum.plot(ax=axes())
-        values = np.concatenate([line.get_ydata() for line in drawn.lines[:2]])
+        values = np.concatenate([c.lines[0].get_ydata() for c in drawn.containers])
         assert sorted(values) == sorted(spectrum.values[spectrum.values > 0])
-        assert set(drawn.lines[2].get_ydata()) == {spectrum.edge}
+        (edge,) = (line for line in drawn.lines if line.get_label() == "edge of the bulk")
+        assert set(edge.get_ydata()) == {spectrum.edge}
     texts = [text.get_text() for text in record.features.plot(ax=axes()).texts]
     assert len(texts) == min(record.features.observed, len(record.features.overlaps))
     assert all(text.startswith("H") for text in texts)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from onegrad.figures.tables.panel_table import COLUMNS
+from onegrad.papers.panel_table import COLUMNS
 
 PAGE = Path(__file__).parents[2] / "docs" / "add_a_panel_kind.md"
 NUMBERS = r"(relu|tanh): correlation -?[01]\.\d\d"

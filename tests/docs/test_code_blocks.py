@@ -18,8 +18,8 @@ from conftest import small
 from onegrad import Problem, Sweep
 from onegrad.cli.main import cli
 from onegrad.describe.registry import _REGISTRIES, adopt, snapshot
-from onegrad.figures.panel_declaration import PanelDeclaration
-from onegrad.figures.reproduction import plan_reproduction
+from onegrad.papers.panel_declaration import PanelDeclaration
+from onegrad.papers.reproduction import plan_reproduction
 
 ROOT = Path(__file__).parents[2]
 # Their Python is run by test_add_pages.py and test_add_a_panel_kind.py.

@@ -8,9 +8,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from onegrad.figures.panel_kinds import KINDS
-from onegrad.figures.panel_registry import PANELS
-from onegrad.figures.tables.panel_table import COLUMNS
+from onegrad.papers.panel_registry import KINDS, PANELS
+from onegrad.papers.panel_table import COLUMNS
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -31,7 +30,7 @@ def test_the_gallery_has_a_table_for_every_panel_and_no_other():
 def test_a_panel_is_drawn_from_its_table(name):
     table = pd.read_csv(DOCS / "gallery" / f"{name}.csv")
     assert set(COLUMNS) <= set(table.columns)
-    assert KINDS[PANELS[name].kind].figure(PANELS[name], table).axes
+    assert KINDS[PANELS[name].kind].draw(PANELS[name], table).axes
 
 
 def test_there_are_ten_tasks():

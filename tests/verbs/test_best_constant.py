@@ -40,8 +40,16 @@ def test_a_network_that_is_all_penalty_has_its_error(teacher):
     assert errors.best_constant["test_mse"] == pytest.approx(values.mean(), rel=1e-6)
 
 
-def test_it_is_the_variance_of_sampled_labels():
-    problem = small(teacher__noise=0.5)
+def test_of_a_relu_of_a_normal_it_is_known():
+    isotropic = {"components": [{"weight": 1.0, "rank": 0}]}
+    problem = small(data=isotropic, teacher={"link": "relu", "norm": 2.0, "noise": 0.5})
+    variance = 4 * (0.5 - 1 / (2 * np.pi)) + 0.25  # E max(z, 0)² = ½, E max(z, 0) = 1/√(2π)
+    assert best_constant(problem) == {"test_mse": pytest.approx(variance, rel=1e-10)}
+
+
+@pytest.mark.parametrize("teacher", [{"noise": 0.5}, {"links": ["z+z**2", "z-z**2"]}])
+def test_it_is_the_variance_of_sampled_labels(teacher):
+    problem = small(teacher=teacher)
     batch = draw(problem.replace(readout__samples=40_000)).training_batch().labels
     known = best_constant(problem)["test_mse"]
     assert known == pytest.approx(batch.var(), abs=5 * np.std(batch**2) / np.sqrt(len(batch)))

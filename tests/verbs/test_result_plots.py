@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 
 from conftest import small
 from onegrad import InvalidInput, equivalence, predict, predict_curve, simulate, tune
-from onegrad.drawing.look import CONSTANT_LABEL
-from onegrad.drawing.tuning_picture import MOST_WIDTHS
+from onegrad.plotting.result_curves import MOST_WIDTHS
+from onegrad.plotting.style import CONSTANT_LABEL
 from onegrad.verbs.decay_fit import decay_factor, fit_decay
 
 MODELS = ["network", "hermite", "linear"]
@@ -75,7 +75,7 @@ def test_a_model_keeps_its_colour_on_the_same_axes():
     assert {name: len(seen) for name, seen in colours.items()} == {
         "network, theory": 1,
         "linear, theory": 1,
-        "hermite, theory": 1,
+        "Hermite model, theory": 1,
     }
     assert len(set.union(*colours.values())) == 3
 
@@ -150,31 +150,37 @@ def test_errors_without_a_finite_number_are_refused(errors):
         lost.plot(ax=axes(), constant=False)
 
 
-def gap_points(drawn):
-    """Return x and y of the hollow markers, which every gap has."""
-    lines = [line for line in drawn.lines if line.get_markerfacecolor() == "none"]
-    return [(line.get_xdata(), line.get_ydata()) for line in lines if len(line.get_xdata())]
+def gaps(drawn):
+    """Return the gaps by colour: x, |gap| and whether it is hollow, in the order of x."""
+    found = {}
+    for container in drawn.containers:
+        line = container.lines[0]
+        if container.get_label().endswith("the network"):
+            hollow = line.get_markerfacecolor() == "none"
+            pairs = zip(line.get_xdata(), line.get_ydata(), strict=True)
+            found.setdefault(line.get_color(), []).extend((x, y, hollow) for x, y in pairs)
+    return [tuple(zip(*sorted(points), strict=True)) for points in found.values()]
 
 
 def test_gaps_by_degree_are_those_of_the_table_with_tolerance_and_theorem():
     equal = equivalence(small(), [1, 2, 3], draws=3, tolerance=0.02)
     drawn = equal.plot(ax=axes())
-    ((x, y),) = gap_points(drawn)
-    assert x.tolist() == [1, 2, 3]
+    ((x, y, hollow),) = gaps(drawn)
+    assert x == (1, 2, 3)
     assert np.array_equal(y, np.abs(equal.gaps))
+    assert np.array_equal(hollow, np.array(equal.gaps) < 0)
     assert "tolerance 0.02" in legend(drawn)
     assert drawn.get_yscale() == "log"
-    filled = [line for line in drawn.lines if line.get_markerfacecolor() == "#0072B2"]
-    assert np.array_equal(np.isfinite(filled[0].get_ydata()), np.array(equal.gaps) > 0)
+    assert drawn.get_xticks().tolist() == [1, 2, 3]
 
 
 def test_gaps_against_the_dimension_have_the_line_of_their_fit():
     sizes = [30, 60, 120]
     equal = equivalence(small(), [1, 2], dimensions=sizes, draws=6)
     drawn = equal.plot(ax=axes())
-    assert len(gap_points(drawn)) == 2
-    for (x, y), place in zip(gap_points(drawn), (0, 1), strict=True):
-        assert x.tolist() == sizes
+    assert len(gaps(drawn)) == 2
+    for (x, y, _), place in zip(gaps(drawn), (0, 1), strict=True):
+        assert list(x) == sizes
         assert np.array_equal(y, [abs(size.gaps[place]) for size in equal.sizes])
     fits = [fit for fit in equal.decay if fit.exponent is not None]
     lines = [line for line in drawn.lines if line.get_linestyle() == "-"]

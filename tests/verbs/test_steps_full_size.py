@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from onegrad import take_steps
-from onegrad.figures.panels.giant import STUDIES
+from onegrad.papers.giant_steps import STUDIES
 
 pytestmark = pytest.mark.slow
 

@@ -14,8 +14,8 @@ def figures() -> None:
 
     from onegrad.cli.tables import print_rich
     from onegrad.describe.said_numbers import duration
-    from onegrad.figures.panel_registry import PANELS, STUDIES, available
     from onegrad.machine.rates import measure_rates
+    from onegrad.papers.panel_registry import PANELS, STUDIES, available
 
     rates = measure_rates()
     table = Table(

@@ -36,8 +36,9 @@ def plot(
     """
     from onegrad.cli.failures import tell_failures
     from onegrad.describe.checks import one_of, path_of
-    from onegrad.drawing.facets import WIDTHS, draw_facets, style_dpi, styled
-    from onegrad.drawing.saving import picture_form, save_whole
+    from onegrad.plotting.matplotlib_figure import draw
+    from onegrad.plotting.result_curves import facet_view
+    from onegrad.plotting.style import WIDTHS, picture_form, save_whole, style_dpi, styled
     from onegrad.running.sweep_picture import sweep_picture
     from onegrad.running.table import Results
 
@@ -50,7 +51,8 @@ def plot(
     stored = Results.load(directory)
     with styled(style):  # a wrong one is said before theory is computed
         picture = sweep_picture(stored, x=x, hue=hue, facet=facet, metric=metric, theory=theory)
-        figure = draw_facets(picture.table, picture.words, facet=picture.facet, width=width)
+        view = facet_view(picture.table, picture.words, facet=picture.facet)
+        figure = draw(view, width=width)
         save_whole(figure, file, dpi=None if style is None else style_dpi())
     click.echo(f"wrote {out}")
     tell_failures(stored, directory)

@@ -9,7 +9,7 @@ import click
 from onegrad.cli.common import plan_option
 
 if TYPE_CHECKING:
-    from onegrad.figures.panel import Panel
+    from onegrad.papers.panel import Panel
 
 
 @click.command()
@@ -47,8 +47,8 @@ def reproduce(
     from onegrad.cli.progress import SweepProgress
     from onegrad.cli.sweep_tables import announced
     from onegrad.describe.checks import whole_number
-    from onegrad.figures.reproduction import plan_reproduction
-    from onegrad.figures.reproduction import reproduce as run
+    from onegrad.papers.reproduction import plan_reproduction
+    from onegrad.papers.reproduction import reproduce as run
 
     count = cpu_count() if workers is None else whole_number("workers", workers, least=1)
     task = plan_reproduction(

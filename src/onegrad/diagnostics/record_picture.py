@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from onegrad.describe.arrays import Floats
 from onegrad.describe.checks import one_of
-from onegrad.drawing.steps_picture import draw_by_step, draw_spectra
+from onegrad.plotting.matplotlib_figure import draw_plot
+from onegrad.plotting.observed import spectra_plot, step_plot
+from onegrad.plotting.view import Plot
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,19 +27,23 @@ COLUMNS = ("overlaps", "angles", "errors")
 def draw_steps(run: StepsResult, what: str, *, ax: Any) -> Axes:
     """Return axes with what was seen of a run after every step."""
     one_of("what", what, (*COLUMNS, *SPECTRA))
+    return draw_plot(_plot(run, what), ax)
+
+
+def _plot(run: StepsResult, what: str) -> Plot:
     if what in SPECTRA:
         spectra = [_spectrum(record, what) for record in run.records]
-        return draw_spectra([s for s in spectra if s is not None], y=SPECTRA[what], ax=ax)
+        return spectra_plot([s for s in spectra if s is not None], y=SPECTRA[what])
     table = run.to_frame()
     if what == "errors":
         columns = [{"test_mse": "test"}, {"train_mse": "training"}]
-        return draw_by_step(table, y="MSE", series=columns, ax=ax)
+        return step_plot(table, y="MSE", series=columns)
     if what == "angles":
         columns = [{"weight_angle": "weights", "gradient_angle": "gradients"}]
         y = "median angle to the predicted line, °"
-        return draw_by_step(table, y=y, series=columns, ax=ax)
+        return step_plot(table, y=y, series=columns)
     table, columns = _overlaps(run, table)
-    return draw_by_step(table, y="root mean square overlap", series=columns, ax=ax)
+    return step_plot(table, y="root mean square overlap", series=columns)
 
 
 def _overlaps(run: StepsResult, table: pd.DataFrame) -> tuple[pd.DataFrame, list[dict[str, str]]]:

@@ -14,7 +14,6 @@ from onegrad.describe.extras import require_extra
 from onegrad.describe.kept_result import KeptResult
 from onegrad.describe.screen import FieldsOnScreen, OnScreen, ScreenTable
 from onegrad.diagnostics.steps_table import steps_table
-from onegrad.drawing.steps_picture import draw_spectrum
 from onegrad.problem.problem import Problem, require_problem
 
 if TYPE_CHECKING:
@@ -76,9 +75,11 @@ class Singular(FieldsOnScreen):
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Return axes with the leading singular values, those outside the bulk in red."""
-        return draw_spectrum(
-            self.values, outside=self.rank, edge=self.edge, y="singular value", ax=ax
-        )
+        from onegrad.plotting.matplotlib_figure import draw_plot
+        from onegrad.plotting.observed import spectrum_plot
+
+        plot = spectrum_plot(self.values, outside=self.rank, edge=self.edge, y="singular value")
+        return draw_plot(plot, ax)
 
 
 @dataclass(frozen=True, repr=False)
@@ -110,14 +111,17 @@ class FeatureSpikes(FieldsOnScreen):
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Return axes with the singular values of the features, spikes with their overlaps."""
-        return draw_spectrum(
+        from onegrad.plotting.matplotlib_figure import draw_plot
+        from onegrad.plotting.observed import spectrum_plot
+
+        plot = spectrum_plot(
             self.values,
             outside=self.observed,
             edge=self.edge,
             y="singular value of centred features",
             overlaps=self.overlaps,
-            ax=ax,
         )
+        return draw_plot(plot, ax)
 
 
 @dataclass(frozen=True, repr=False)

@@ -10,8 +10,8 @@ import numpy as np
 
 from onegrad.describe.checks import one_of, truth
 from onegrad.describe.exceptions import InvalidInput
-from onegrad.drawing.curves_picture import BANDED, CurveWords
-from onegrad.drawing.look import field_label, metric_label
+from onegrad.plotting.result_curves import BANDED, CurveWords
+from onegrad.plotting.style import field_label, metric_label
 from onegrad.running.closed_rows import with_closed_of_all
 from onegrad.running.constant_errors import constant_errors
 from onegrad.running.sweeps import RIDGE

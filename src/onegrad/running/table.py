@@ -168,11 +168,12 @@ class Results(OnScreen):
 
         Fields are named by path; colours are values of `hue`, or models where it is not given.
         """
-        from onegrad.drawing.curves_picture import draw_curves_of
+        from onegrad.plotting.matplotlib_figure import draw_plot
+        from onegrad.plotting.result_curves import curve_plot
         from onegrad.running.sweep_picture import sweep_picture
 
         picture = sweep_picture(self, x=x, hue=hue, metric=metric, theory=theory)
-        return draw_curves_of(picture.table, picture.words, ax=ax)
+        return draw_plot(curve_plot(picture.table, picture.words), ax)
 
     @property
     def failures(self) -> pd.DataFrame:

@@ -22,7 +22,6 @@ from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.extras import require_extra
 from onegrad.describe.kept_result import KeptResult
 from onegrad.describe.screen import OnScreen, ScreenTable
-from onegrad.drawing.gap_picture import DecayLine, draw_gap_decay, draw_gaps_by_degree
 from onegrad.moments.polynomial_misfit import Misfit
 from onegrad.verbs.decay_fit import DecayFit, decay_factor
 from onegrad.verbs.degree_reason import Scale
@@ -33,6 +32,8 @@ from onegrad.verbs.methods import Method, draws_of
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+
+    from onegrad.plotting.result_curves import DecayLine
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -103,13 +104,19 @@ class Equivalence(OnScreen, KeptResult):
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Return axes with |gap| by degree, or of several dimensions against n with its fits."""
+        from onegrad.plotting.matplotlib_figure import draw_plot
+        from onegrad.plotting.result_curves import decay_plot, gap_plot
+
         if not self.sizes:
-            table, theorem = self.to_frame(), self.theorem
-            return draw_gaps_by_degree(table, tolerance=self.tolerance, theorem=theorem, ax=ax)
-        return draw_gap_decay(self.to_frame(), self._decay_lines(), ax=ax)
+            plot = gap_plot(self.to_frame(), tolerance=self.tolerance, theorem=self.theorem)
+        else:
+            plot = decay_plot(self.to_frame(), self._decay_lines())
+        return draw_plot(plot, ax)
 
     def _decay_lines(self) -> list[DecayLine]:
         """Return the fits that were possible as lines."""
+        from onegrad.plotting.result_curves import DecayLine
+
         lines = []
         for place, fit in enumerate(self.decay):
             if fit.exponent is None or fit.stderr is None:

@@ -8,8 +8,9 @@ import numpy as np
 
 from onegrad.describe.checks import one_of, shown, truth
 from onegrad.describe.exceptions import InvalidInput
-from onegrad.drawing.curves_picture import BANDED, CurveWords, draw_curves_of, text_of
-from onegrad.drawing.look import field_label, metric_label, model_name
+from onegrad.plotting.matplotlib_figure import draw_plot
+from onegrad.plotting.result_curves import BANDED, CurveWords, curve_plot
+from onegrad.plotting.style import field_label, metric_label, model_name, value_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,7 +51,7 @@ def draw_errors(errors: Errors, metric: str, *, x: str | None, constant: bool, a
     named = "" if len(others) != 1 else field_label(others[0])
     label = "" if along is None else LABELS.get(along, field_label(along))
     words = CurveWords(label, metric_label(metric), named, value)
-    return draw_curves_of(shown, words, ax=ax)
+    return draw_plot(curve_plot(shown, words), ax)
 
 
 def _chosen(x: str | None, varied: list[str], errors: Errors) -> str | None:
@@ -80,7 +81,7 @@ def _hues(table: pd.DataFrame, others: list[str]) -> pd.Series:
     if len(others) == 1:
         return table[others[0]]
     texts = [
-        ", ".join(f"{field_label(name)} {text_of(row[name])}" for name in others)
+        ", ".join(f"{field_label(name)} {value_text(row[name])}" for name in others)
         for row in table[others].to_dict("records")
     ]
     return pd.Series(texts, index=table.index, dtype=object)

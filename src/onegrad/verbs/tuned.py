@@ -19,7 +19,6 @@ from onegrad.describe.checks import (
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.kept_result import KeptResult
 from onegrad.describe.screen import OnScreen, ScreenTable
-from onegrad.drawing.tuning_picture import draw_tuning
 from onegrad.problem.problem import Problem, require_problem
 from onegrad.verbs.methods import Method, draws_of
 from onegrad.verbs.tuned_contrast import Contrast, FitCheck
@@ -101,14 +100,17 @@ class Tuned(OnScreen, KeptResult):
         field = one_of(
             "against", next(iter(self.values)) if against is None else against, self.values
         )
-        return draw_tuning(
+        from onegrad.plotting.matplotlib_figure import draw_plot
+        from onegrad.plotting.result_curves import tuning_plot
+
+        plot = tuning_plot(
             self.ridge_curve if field == "ridge" else self.curve,
             against=field,
             metric=self.metric,
             best=(self.values[field], self.best, self.stderr),
             constant=self.constant,
-            ax=ax,
         )
+        return draw_plot(plot, ax)
 
     def closest(self, count: int) -> pd.DataFrame:
         """Return the best rows of the curve, the best first."""
