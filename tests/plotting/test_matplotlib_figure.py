@@ -150,3 +150,13 @@ def test_a_file_of_another_form_or_a_folder_is_refused(tmp_path):
     for path, message in ((tmp_path / "a.gif", "must end in"), (folder, "is a folder")):
         with pytest.raises(InvalidInput, match=message):
             picture_form(path)
+
+
+def test_plots_with_the_same_labels_share_their_axes_unless_their_view_does_not():
+    plots = tuple(
+        Plot("", "x", "y", (Curve("", "a", 0, "line", (0.0, 1.0), (0.0, y)),)) for y in (1.0, 9.0)
+    )
+    for shared in (True, False):
+        one, other = draw(View(plots, shared=shared)).axes
+        assert (one.get_ylim() == other.get_ylim()) == shared
+        assert other.get_ylabel() == ""

@@ -75,7 +75,8 @@ def curve_view(panel: Panel, table: pd.DataFrame) -> View:
     return View(
         plots=tuple(
             replace(_curve_plot(panel, part), title=title) for title, part in panes(table).items()
-        )
+        ),
+        shared=False,
     )
 
 

@@ -63,8 +63,8 @@ def _reading() -> str:
 steps, then its second layer is fitted. The claim of Demir &amp; Dogan (ICLR 2025) is that a network
 whose activation is replaced by a polynomial plus noise, its Hermite model, has the same errors.
 Markers with standard errors are networks trained here, lines their Hermite models, thin lines
-theory that trains nothing, dash-dotted lines closed theory, which draws nothing either, crosses
-the published values.</p>
+theory that trains nothing, dash-dotted lines closed theory, which draws nothing either; crosses
+are published values of networks, plus signs those of Hermite models.</p>
 <p>Deviations are relative. A point counts as apart when it differs by more than {bound(0.03)},
 unless the panel names another tolerance. Theory is compared on the trials whose first layers it
 saw; of closed theory, and where mixtures of several sizes are fitted to real data, means are

@@ -88,7 +88,7 @@ def draw(view: View, *, title: str = "", width: str | None = None) -> Figure:
     height = rows * (_height(items, columns) * total / columns + 0.3) + (0.3 if title else 0.0)
     height += LEGEND_LINE * math.ceil(len(entries) / _entries_in_a_row(total))
     figure = Figure(figsize=(total, height), layout="constrained")
-    panes = _panes(figure, items, rows, columns)
+    panes = _panes(figure, items, rows, columns, shared=view.shared)
     _add_maps(figure, panes[: len(view.maps)], view.maps)
     for axes, plot in zip(panes[len(view.maps) :], view.plots, strict=True):
         _add_plot(axes, plot, colours, _reach(view.plots))
@@ -119,20 +119,22 @@ def _height(items: Sequence[Plot | HeatMap], columns: int) -> float:
     return 0.85 if high else 0.62
 
 
-def _panes(figure: Figure, items: Sequence[Plot | HeatMap], rows: int, columns: int) -> list[Axes]:
-    """Return axes for all items; equal axes of plots are shared along rows and columns."""
+def _panes(
+    figure: Figure, items: Sequence[Plot | HeatMap], rows: int, columns: int, *, shared: bool
+) -> list[Axes]:
+    """Return axes for all items; if `shared`, plots of a row or column share equal ones."""
     grid = figure.add_gridspec(rows, columns)
     panes: list[Axes] = []
     for place, item in enumerate(items):
-        shared = {}
-        if isinstance(item, Plot) and not item.square:
+        common = {}
+        if shared and isinstance(item, Plot) and not item.square:
             left = place - place % columns
-            shared = {
+            common = {
                 axis: panes[other]
                 for axis, other in (("sharey", left), ("sharex", place % columns))
                 if other < place and _axis(items[other], axis[-1]) == _axis(item, axis[-1])
             }
-        panes.append(figure.add_subplot(grid[place // columns, place % columns], **shared))
+        panes.append(figure.add_subplot(grid[place // columns, place % columns], **common))
     return panes
 
 

@@ -89,11 +89,15 @@ class HeatMap:
 
 @dataclass(frozen=True)
 class View:
-    """Plots and maps side by side, `columns` in a row (0: as many as fit)."""
+    """Plots and maps side by side, `columns` in a row (0: as many as fit).
+
+    Plots with the same labels share their axes, unless `shared` is False.
+    """
 
     plots: tuple[Plot, ...] = ()
     maps: tuple[HeatMap, ...] = ()
     columns: int = 0
+    shared: bool = True
 
     def to_plain(self) -> dict[str, Any]:
         """Return the view as JSON can hold it: short numbers, null for NaN."""
