@@ -140,7 +140,7 @@ const RADIUS = 4.5;
 const ASIDE = 5; // pixels between the points of two models at one x, so that both are seen
 
 /** Draw a strip at the foot of the chart where theory flags its values. */
-export function drawFlagged(plot, flagged, colours) {
+function drawFlagged(plot, flagged, colours) {
   const { ctx, bbox } = plot;
   const strip = 4 * devicePixelRatio;
   ctx.save();
@@ -153,7 +153,7 @@ export function drawFlagged(plot, flagged, colours) {
 }
 
 /** Draw the present setting as a thin vertical line. */
-export function drawCurrent(plot, x, colours) {
+function drawCurrent(plot, x, colours) {
   if (!Number.isFinite(x)) return;
   const [low, high] = [plot.scales.x.min, plot.scales.x.max];
   if (x < low || x > high) return;
@@ -179,7 +179,7 @@ export function drawCurrent(plot, x, colours) {
 }
 
 /** Draw simulated points with bars of two standard errors. */
-export function drawPoints(plot, points) {
+function drawPoints(plot, points) {
   const { ctx, bbox } = plot;
   ctx.save();
   ctx.beginPath();
@@ -216,7 +216,7 @@ function drawPoint(plot, { x, mean, stderr, colour, marker, background, aside })
 const GAP = 12; // pixels beside the pointer
 
 /** Return `{show, remove}` of a box inside `host` that follows uPlot's cursor. */
-export function createTip(host) {
+function createTip(host) {
   const box = make("div", { class: "tip", hidden: true });
   host.append(box);
   return {

@@ -5,7 +5,7 @@ import { forServer } from "./state.js";
 const GONE = "server: does not answer; start onegrad explore again and open its new address";
 
 /** An answer that is no success: `status`, and the server's line as message. */
-export class Refusal extends Error {
+class Refusal extends Error {
   constructor(status, message) {
     super(message);
     this.status = status;
@@ -102,7 +102,7 @@ export function delayed() {
   return later;
 }
 
-export const DRAFT_POINTS = 8;
+const DRAFT_POINTS = 8;
 export const REFINED_POINTS = 60;
 const REST = 70; // milliseconds without a change before the refined curve is asked for
 const CROWDED = 429;

@@ -11,13 +11,13 @@ const TOP = 18;
 const BOTTOM = 28;
 
 /** Return the height of a gap's bar, logarithmic from 0.01 % to 100 %. */
-export function barShare(gap) {
+function barShare(gap) {
   const size = Math.min(1, Math.max(FLOOR, Math.abs(gap)));
   return Math.max(0.02, Math.log(size / FLOOR) / Math.log(1 / FLOOR));
 }
 
 /** Return a gap in as few characters as stand over a bar. */
-export function shortPercent(gap) {
+function shortPercent(gap) {
   const size = 100 * Math.abs(gap);
   if (size < 0.1) return "<0.1";
   return `${gap < 0 ? "−" : ""}${size.toFixed(size < 10 ? 1 : 0)} %`;
