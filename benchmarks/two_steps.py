@@ -2,7 +2,7 @@
 
     python benchmarks/two_steps.py [DIMENSION] [TRIALS]
 
-Moniri and Hassani (2026) state ⌊a₂/(½ − a₁)⌋. Printed beside it: how many of the degrees up to
+Moniri and Hassani [10] state ⌊a₂/(½ − a₁)⌋. Printed beside it: how many of the degrees up to
 there the activation has (`second_step_outliers`, degree 0 included), how many singular values of
 F₂ − F₀ stand out of its bulk, and the outliers of the features after each step.
 """
@@ -39,7 +39,7 @@ def second_step_outliers(first: float, second: float, activation: str) -> tuple[
     After a first step of norm n^a₁, σ' of the pre-activations holds the degree j of the first
     direction at the scale n^{−j(½−a₁)}, so that the second gradient, on an independent batch, has a
     part of rank one for every j with E[σ'H_j] = E[σH_{j+1}] ≠ 0. It stands out where
-    a₂ > j(½ − a₁): up to j = ⌊a₂/(½ − a₁)⌋, the count of Moniri and Hassani. Exponents lie in
+    a₂ > j(½ − a₁): up to j = ⌊a₂/(½ − a₁)⌋, the count of Moniri and Hassani [10]. Exponents lie in
     (0, ½).
     """
     most = min(floor(second / (0.5 - first) + 1e-9), LARGEST_DEGREE)

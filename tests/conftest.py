@@ -16,7 +16,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 import pytest
 
-from browser_case import browsing
+from browser_case import browsing, serving, visiting
 from onegrad import Component, MixtureSource, Problem
 from onegrad.cli.main import run_command
 from onegrad.describe import registry as registries
@@ -117,6 +117,30 @@ def browser():
     """Yield headless Chromium, for modules that have needs(CHROMIUM)."""
     with browsing() as chromium:
         yield chromium
+
+
+@pytest.fixture(scope="session")
+def client():
+    """Yield a client of an explorer in this process, for tests that change nothing in it."""
+    from explorer_cases import explorer_client
+
+    with explorer_client() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def address():
+    """Yield the address of an explorer in a process of its own."""
+    with serving("--dimension", "80", "--samples", "80") as url:
+        yield url
+
+
+@pytest.fixture
+def visit(browser, address):
+    """Yield a page of that explorer, with everything up to date."""
+    with visiting(browser, address) as opened:
+        opened.wait_settled()
+        yield opened
 
 
 @pytest.fixture(autouse=True)

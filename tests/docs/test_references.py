@@ -21,8 +21,8 @@ COMMANDS = ROOT / "src" / "onegrad" / "cli"  # whose docstrings are help texts, 
 
 
 def docstrings():
-    """Yield the docstrings of the package, in one line each."""
-    for file in sorted((ROOT / "src").rglob("*.py")):
+    """Yield the docstrings of the package and its benchmarks, in one line each."""
+    for file in sorted([*(ROOT / "src").rglob("*.py"), *(ROOT / "benchmarks").glob("*.py")]):
         if COMMANDS in file.parents:
             continue
         for node in ast.walk(ast.parse(file.read_text("utf-8"))):

@@ -53,6 +53,23 @@ def test_a_job_whose_worker_died_is_tried_again(tmp_path):
     assert list(run_jobs(die_once, [{"path": str(tmp_path / "mark")}] * 1, workers=2)) == ["alive"]
 
 
+def grow(megabytes):
+    """Return the process, which keeps so much memory for good."""
+    os.held = bytearray(megabytes * 1_000_000)
+    os.held[:: os.sysconf("SC_PAGE_SIZE")] = b"x" * len(os.held[:: os.sysconf("SC_PAGE_SIZE")])
+    time.sleep(1.1)  # loky looks once a second
+    return os.getpid()
+
+
+def test_a_worker_that_keeps_much_memory_is_no_leak():
+    jobs = [{"megabytes": megabytes} for megabytes in (1, 1, 500, 500, 500, 500)]
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        processes = list(run_jobs(grow, jobs, workers=2))
+    assert len(set(processes)) <= 2  # none was replaced
+    assert said == []
+
+
 def die():
     os._exit(9)
 

@@ -104,6 +104,11 @@ def tick(share: float) -> None:
 
 def _prepare(parent: int, begun: Any, ticks: Any) -> None:
     """Keep the count of trials, and leave soon after the driver has died, however it died."""
+    from joblib.externals.loky import process_executor
+
+    # loky takes a worker that grew by 300 MB for a leak, replaces it and warns; a large trial grows
+    # as much, and keeps its pages.
+    process_executor._USE_PSUTIL = False
     _MARKS.begun, _MARKS.ticks = begun, ticks
 
     def watch() -> None:
