@@ -8,7 +8,7 @@ A deviation of theory from simulation is normal with variance s² + (standard er
 linear in the logarithms of the indicators: maximum likelihood gives the slopes. Then s is raised so
 far that 94 % of the deviations lie within it, those included that are the trials' noise alone:
 what theory itself errs by is smaller. Printed: what belongs into theory/reliability.py or into
-theory/closed/doubts.py, and the shares that it would cover.
+closed/reliability.py, and the shares that it would cover.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import minimize
 
-from onegrad.describe.arrays import Floats
-from onegrad.theory.closed.doubts import FLOORS as closed_floors
+from onegrad.closed.reliability import FLOORS as closed_floors
+from onegrad.describe.numbers import Floats
 
 COVERED = 0.94  # of the problems fitted, so that nine in ten of fresh ones are
 FREEDOM = 0.25  # most deviations are smaller than their standard errors: slopes stay near these

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from onegrad import Problem, tune
-from onegrad.models.network import NETWORK
-from onegrad.verbs.closed_draw import predict_closed
-from onegrad.verbs.prediction import predict_curve
+from onegrad.closed.problem import predict_closed
+from onegrad.core.models import NETWORK
+from onegrad.verbs.predict import predict_curve
 
 TEACHERS: tuple[dict[str, Any], ...] = (
     {"direction": "spikes"},

@@ -20,19 +20,17 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 import textbook
+from onegrad.closed.problem import predict_closed_together
+from onegrad.core.draw_cache import Shared
+from onegrad.core.trial import run_trial
 from onegrad.machine.pool import run_jobs
-from onegrad.papers.deviations import NEGLIGIBLE
 from onegrad.papers.panel_registry import PANELS, STUDIES, study_of
 from onegrad.papers.panel_table import metric_lines, placed_lines
-from onegrad.papers.published import published_values
-from onegrad.running.closed_rows import closed_tasks, with_closed
-from onegrad.running.jobs import closed_rows
-from onegrad.running.store import Contents
-from onegrad.running.sweeps import Setting
-from onegrad.running.table import Results
-from onegrad.training.reuse import Shared
-from onegrad.verbs.closed_draw import predict_closed_together
-from onegrad.verbs.trial import run_trial
+from onegrad.papers.published import NEGLIGIBLE, published_values
+from onegrad.sweeps.plan import closed_rows
+from onegrad.sweeps.results import Results, closed_tasks, with_closed
+from onegrad.sweeps.store import Contents
+from onegrad.sweeps.sweep import Setting
 
 FIGURE_1 = ("1a", "1b", "1c")
 COMPARED = ("2b", "2a", "1a", "1b", "1c", "5a", "5c", "6", "4a")

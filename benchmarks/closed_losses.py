@@ -23,9 +23,9 @@ import numpy as np
 
 from closed_problems import MODELS, random_problem
 from onegrad import Problem, predict, simulate
-from onegrad.describe.arrays import Floats
 from onegrad.describe.exceptions import Failure, InvalidInput
-from onegrad.verbs.errors import Errors
+from onegrad.describe.numbers import Floats
+from onegrad.results.errors import Errors
 
 METRICS = (
     *("test_loss", "test_mse", "misclassification", "train_loss", "train_misclassification"),

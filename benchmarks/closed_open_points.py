@@ -22,7 +22,7 @@ import numpy as np
 
 from closed_problems import METRICS, MODELS, both
 from onegrad import Problem, simulate
-from onegrad.verbs.closed_draw import closed_models, predict_closed
+from onegrad.closed.problem import closed_models, predict_closed
 
 N = 400
 LABELS = {"kind": "labels"}

@@ -23,12 +23,11 @@ import numpy as np
 import pandas as pd
 
 from onegrad import Problem, simulate
-from onegrad.describe.arrays import Metrics
+from onegrad.closed.problem import closed_models, closed_problem, predict_closed
+from onegrad.closed.solve import ClosedTheory
 from onegrad.describe.exceptions import Failure
-from onegrad.theory.closed.closed_errors import ClosedTheory
-from onegrad.verbs.closed_draw import closed_models, predict_closed
-from onegrad.verbs.closed_setting import closed_problem
-from onegrad.verbs.errors import Errors
+from onegrad.describe.numbers import Metrics
+from onegrad.results.errors import Errors
 
 MODELS = ("network", "hermite", "untrained")
 METRICS = ("test_mse", "train_mse", "squared_weight_norm", "misclassification")

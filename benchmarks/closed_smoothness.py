@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from onegrad import Problem
-from onegrad.describe.arrays import Floats
-from onegrad.verbs.prediction import predict_curve
+from onegrad.describe.numbers import Floats
+from onegrad.verbs.predict import predict_curve
 
 TEACHERS: dict[str, dict[str, Any]] = {
     "spikes": {"kind": "index", "direction": "spikes", "noise": 0.1},

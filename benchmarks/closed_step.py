@@ -17,15 +17,22 @@ import numpy as np
 
 from onegrad import Problem
 from onegrad.calculus import functions
-from onegrad.calculus.expectation_rows import smoothed_derivatives
-from onegrad.theory.closed.bulk_groups import BulkGroups, bulk_groups
-from onegrad.theory.closed.initial_types import InitialFeatures, initial_features, initial_types
-from onegrad.theory.closed.neuron_types import NeuronTypes, trained
-from onegrad.theory.closed.setting import ClosedSetting
-from onegrad.theory.closed.step_law import StepLaw, step_law
-from onegrad.training.instance import draw
-from onegrad.training.run import Run
-from onegrad.verbs.closed_setting import closed_problem
+from onegrad.calculus.expectations import smoothed_derivatives
+from onegrad.closed.problem import closed_problem
+from onegrad.closed.setting import ClosedSetting
+from onegrad.closed.step import (
+    BulkGroups,
+    InitialFeatures,
+    NeuronTypes,
+    StepLaw,
+    bulk_groups,
+    initial_features,
+    initial_types,
+    step_law,
+    trained,
+)
+from onegrad.core.instance import draw
+from onegrad.core.run import Run
 
 Floats = np.ndarray
 NOTHING = 1e-9

@@ -13,11 +13,11 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from onegrad import Problem, Results, Sweep, run_sweep
-from onegrad.describe.guarded import seal
+from onegrad.describe.files import seal
 from onegrad.papers.report import write_report
 from onegrad.papers.saved_panels import save_panel
 from onegrad.plotting.style import save
-from onegrad.running.store import decode
+from onegrad.sweeps.store import decode
 
 Damage = Callable[[Path, random.Random], None]
 FOREIGN = "other"  # the name, without its ending, of a file of the same sort that is another's

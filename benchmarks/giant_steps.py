@@ -21,8 +21,8 @@ import numpy as np
 from scipy.linalg.blas import dsyrk
 
 from onegrad import Problem, take_steps
-from onegrad.models.network import NETWORK
-from onegrad.training.step import STEP_ROWS
+from onegrad.core.models import NETWORK
+from onegrad.core.step import STEP_ROWS
 from onegrad.verbs.cost import peak_bytes
 
 

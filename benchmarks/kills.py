@@ -29,7 +29,7 @@ from pathlib import Path
 from damaged_files import DAMAGES, OWNERS, judge
 from onegrad import Problem, Sweep, run_sweep
 from onegrad.cli.main import run_command
-from onegrad.running.store import decode
+from onegrad.sweeps.store import decode
 
 LONGEST = 120.0  # until a run stores its first row, on a busy machine
 

@@ -29,16 +29,15 @@ from onegrad.calculus.functions import FUNCTIONS
 from onegrad.calculus.losses import LOSSES
 from onegrad.calculus.rules import RULES
 from onegrad.cli.main import cli
+from onegrad.core.model_names import models_of  # noqa: F401 (registers the models)
+from onegrad.core.models import MODELS
 from onegrad.data.source import SOURCES
-from onegrad.data.teacher import TEACHERS
-from onegrad.describe.schema import bounds_of, nested_models, plain_types
+from onegrad.data.teachers import TEACHERS
+from onegrad.describe.value import bounds_of, nested_models, plain_types
 from onegrad.explorer.presets import explorer_document
 from onegrad.explorer.server import ExplorerApp, application
 from onegrad.explorer.state import ExplorerState
-from onegrad.models.model import MODELS
-from onegrad.models.resolve import models_of  # noqa: F401 (registers the models)
-from onegrad.papers.panel_declaration import PanelDeclaration
-from onegrad.papers.panel_registry import KINDS, PANELS, STUDIES
+from onegrad.papers.panel_registry import KINDS, PANELS, STUDIES, PanelDeclaration
 
 ROOT = Path(__file__).parents[1]
 LEDGER = ROOT / "tests" / "ledger.json"

@@ -15,9 +15,9 @@ from time import perf_counter
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 from onegrad import Problem
-from onegrad.models.resolve import resolve_models
+from onegrad.core.model_names import resolve_models
+from onegrad.core.trial import run_trial
 from onegrad.verbs.cost import peak_bytes
-from onegrad.verbs.trial import run_trial
 
 
 def main() -> None:

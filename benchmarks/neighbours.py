@@ -16,7 +16,7 @@ from time import perf_counter
 import numpy as np
 
 from onegrad import Problem, predict, simulate
-from onegrad.training.instance import Instance, draw
+from onegrad.core.instance import Instance, draw
 
 TRIALS, WIDTHS = 8, (300, 1000, 3000)
 

@@ -38,9 +38,9 @@ def onegrad_flops(widths: list[int]) -> tuple[float, float]:
 def some_widths(widths: list[int], precision: str) -> dict[str, float]:
     """Return ½ test MSE of all points with these widths, by onegrad."""
     from onegrad import Problem
-    from onegrad.models.resolve import resolve_models
-    from onegrad.training.reuse import Shared
-    from onegrad.verbs.trial import run_trial
+    from onegrad.core.draw_cache import Shared
+    from onegrad.core.model_names import resolve_models
+    from onegrad.core.trial import run_trial
 
     shared, errors = Shared(), {}
     for k in widths:

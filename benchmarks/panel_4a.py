@@ -55,7 +55,7 @@ def textbook_seconds(trials: int) -> float:
 def grid_points(precision: str) -> list[tuple[object, list[object]]]:
     """Return problem and models of every grid point; a sweep makes them once for all trials."""
     from onegrad import Problem
-    from onegrad.models.resolve import resolve_models
+    from onegrad.core.model_names import resolve_models
 
     base = Problem(
         dimension=N, readout={"samples": M}, precision=precision, teacher={"direction": "spikes"}
@@ -66,8 +66,8 @@ def grid_points(precision: str) -> list[tuple[object, list[object]]]:
 
 def one_trial(points: list[tuple[object, list[object]]], trial: int) -> None:
     """Run one trial of all grid points by onegrad."""
-    from onegrad.training.reuse import Shared
-    from onegrad.verbs.trial import run_trial
+    from onegrad.core.draw_cache import Shared
+    from onegrad.core.trial import run_trial
 
     shared = Shared()
     for problem, models in points:
@@ -91,7 +91,7 @@ def onegrad_seconds(precision: str, trials: int, cores: int) -> float:
 
 def in_process(program: str, trials: int, *, cores: int, threads: int) -> float:
     """Return a program's seconds per grid point, from a fresh process that keeps freed pages."""
-    from onegrad.machine.workers import KEEP_PAGES
+    from onegrad.machine.pool import KEEP_PAGES
 
     command = [sys.executable, __file__, "--measure", program, "--trials", str(trials)]
     environment = {**os.environ, **KEEP_PAGES, "OPENBLAS_NUM_THREADS": str(threads)}

@@ -21,13 +21,13 @@ from typing import Any
 import numpy as np
 
 from onegrad import Problem, predict, simulate
-from onegrad.describe.arrays import Floats
+from onegrad.core.instance import draw
+from onegrad.core.models import NETWORK
+from onegrad.core.run import Run
 from onegrad.describe.exceptions import Failure, InvalidInput
-from onegrad.models.network import NETWORK
+from onegrad.describe.numbers import Floats
 from onegrad.theory.reliability import Indicators
-from onegrad.training.instance import draw
-from onegrad.training.run import Run
-from onegrad.verbs.predicted_draw import PredictedRun
+from onegrad.verbs.predict import PredictedRun
 
 NAMES = ("types", "types_rate")  # of the deviations of a test error and of a rate
 

@@ -23,10 +23,10 @@ import numpy as np
 
 from onegrad import Problem
 from onegrad.calculus.functions import get_activation
-from onegrad.training.convex_readout import fit_convex
-from onegrad.training.instance import draw
-from onegrad.training.readout import fit_readout
-from onegrad.training.run import finished_run
+from onegrad.core.convex_readout import fit_convex
+from onegrad.core.instance import draw
+from onegrad.core.readout import fit_readout
+from onegrad.core.run import finished_run
 
 LOSSES = ("square", "logistic", "squared_hinge", "hinge", "huber:1")
 RIDGES = (1e-2, 1e-4, 1e-6)

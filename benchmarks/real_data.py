@@ -17,9 +17,9 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"
 import numpy as np
 
 from onegrad import Problem, predict, simulate
+from onegrad.core.instance import draw
 from onegrad.papers.images import WIDTHS
 from onegrad.papers.panel_registry import STUDIES
-from onegrad.training.instance import draw
 
 
 def main() -> None:

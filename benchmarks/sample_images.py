@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from onegrad.data.rows import fashion_mnist
-from onegrad.describe.digests import digest_of_bytes
+from onegrad.data import fashion_mnist
+from onegrad.describe.files import digest_of_bytes
 
 CLASSES = (0, 1, 5, 9)
 PER_CLASS = 1200

@@ -16,11 +16,11 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from onegrad import Problem
-from onegrad.machine.rates import measure_rates
-from onegrad.models.resolve import resolve_models
+from onegrad.core.model_names import resolve_models
+from onegrad.core.trial import run_trial
+from onegrad.machine.cost import measure_rates
 from onegrad.verbs.cost import peak_bytes, seconds, stages
-from onegrad.verbs.predicted_draw import predict_draw
-from onegrad.verbs.trial import run_trial
+from onegrad.verbs.predict import predict_draw
 
 SIZES = (500, 1000, 2000, 4000)
 VERBS = {"simulate": run_trial, "predict": predict_draw}

@@ -16,9 +16,9 @@ from time import process_time
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 from onegrad import Problem
-from onegrad.models.resolve import resolve_models
-from onegrad.verbs.predicted_draw import predict_draw
-from onegrad.verbs.trial import run_trial
+from onegrad.core.model_names import resolve_models
+from onegrad.core.trial import run_trial
+from onegrad.verbs.predict import predict_draw
 
 
 def main() -> None:

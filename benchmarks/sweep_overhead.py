@@ -15,8 +15,8 @@ import tempfile
 from time import perf_counter
 
 from onegrad import Problem, Sweep
-from onegrad.running.driver import run_plan
-from onegrad.running.plan import plan_sweep
+from onegrad.sweeps.driver import run_plan
+from onegrad.sweeps.plan import plan_sweep
 
 WORKERS = 2
 

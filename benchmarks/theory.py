@@ -17,10 +17,10 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"
 import numpy as np
 
 from onegrad import Problem
-from onegrad.models.resolve import resolve_models
-from onegrad.training.reuse import Shared
-from onegrad.verbs.predicted_draw import predict_draw
-from onegrad.verbs.trial import run_trial
+from onegrad.core.draw_cache import Shared
+from onegrad.core.model_names import resolve_models
+from onegrad.core.trial import run_trial
+from onegrad.verbs.predict import predict_draw
 from panel_1a import RATIOS, M, N
 
 

@@ -14,10 +14,10 @@ from time import process_time
 from typing import Any
 
 from onegrad import Problem
-from onegrad.models.network import NETWORK
-from onegrad.training.instance import draw
-from onegrad.training.run import Run
-from onegrad.verbs.predicted_draw import PredictedRun, predict_draw
+from onegrad.core.instance import draw
+from onegrad.core.models import NETWORK
+from onegrad.core.run import Run
+from onegrad.verbs.predict import PredictedRun, predict_draw
 
 ROUNDS = 3
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from onegrad.describe.arrays import Array
+from onegrad.describe.numbers import Array
 from onegrad.describe.value import Value
 
 

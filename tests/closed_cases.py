@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from onegrad.theory.closed.feature_grid import FeatureGrid
-from onegrad.theory.closed.label_law import LabelMoments
+from onegrad.closed.feature_grid import FeatureGrid
+from onegrad.closed.label_law import LabelMoments
 
 
 def label_moments(first, along, square):

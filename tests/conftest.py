@@ -19,8 +19,8 @@ import pytest
 from browser_case import browsing, serving, visiting
 from onegrad import Component, MixtureSource, Problem
 from onegrad.cli.main import run_command
+from onegrad.core.run import Run
 from onegrad.describe import registry as registries
-from onegrad.training.run import Run
 from optional_parts import absent_parts
 
 FIGURES = Path(__file__).parent / "papers"  # where tiny studies lie, for tests elsewhere too

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from onegrad.data.rows.fashion_mnist import fashion_mnist_folder
+from onegrad.data.fashion_mnist import fashion_mnist_folder
 
 ROOT = Path(__file__).parents[1]
 PIP, APT, NPM = "pip install", "apt-get install -y", "npm install --prefix . --no-save"

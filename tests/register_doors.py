@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import onegrad as og
-from onegrad.models.network import TrainedNetwork
+from onegrad.core.models import TrainedNetwork
 from onegrad.papers.panel import Study
 from onegrad.papers.panel_registry import KINDS, PANELS
 from own_losses import PlainLogistic

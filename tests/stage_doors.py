@@ -6,16 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.calculus.expansion import expand
-from onegrad.models.resolve import models_of
-from onegrad.training.convex_readout import fit_convex
-from onegrad.training.instance import draw
-from onegrad.training.layers import Layers, initialise
-from onegrad.training.readout import fit_outputs, fit_readout
-from onegrad.training.run import Run
-from onegrad.training.step import descent_direction, gradient_step
-from onegrad.verbs.evaluation import measure_errors
-from onegrad.verbs.trial import fit_models
+from onegrad.calculus.expectations import expand
+from onegrad.core.convex_readout import fit_convex
+from onegrad.core.instance import Layers, draw, initialise
+from onegrad.core.model_names import models_of
+from onegrad.core.readout import fit_outputs, fit_readout
+from onegrad.core.run import Run
+from onegrad.core.step import descent_direction, gradient_step
+from onegrad.core.trial import fit_models, measure_errors
 from public_doors import NUMBERS, Door, tiny
 
 # What README and docs/equations.md say works alone.

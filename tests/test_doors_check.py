@@ -9,13 +9,7 @@ from conftest import nothing_registered
 from odd_values import NEVER, ODD, is_clear, outcome
 from onegrad import InvalidInput
 from onegrad.describe.value import Document, Value
-from public_doors import (
-    Door,
-    result_doors,
-    rows_of_two_classes,
-    tiny,
-    verb_doors,
-)
+from public_doors import Door, result_doors, rows_of_two_classes, tiny, verb_doors
 from register_doors import register_doors
 from stage_doors import STAGES, stage_doors
 

@@ -7,9 +7,9 @@ import onegrad
 from array_forms import FORMS, arrays_in, same
 from conftest import nothing_registered
 from onegrad.calculus import functions
-from onegrad.calculus.expansion import expand
-from onegrad.training.layers import Layers
-from onegrad.training.step import gradient_step
+from onegrad.calculus.expectations import expand
+from onegrad.core.instance import Layers
+from onegrad.core.step import gradient_step
 from public_doors import Door, rows_of_two_classes, tiny, verb_doors
 from stage_doors import batch, stage_doors
 

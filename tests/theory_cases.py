@@ -3,15 +3,14 @@
 import numpy as np
 
 from onegrad import Problem
-from onegrad.models.network import NETWORK
-from onegrad.models.resolve import resolve_models
+from onegrad.core.instance import Instance, draw
+from onegrad.core.model_names import resolve_models
+from onegrad.core.models import NETWORK
+from onegrad.core.run import finished_run
+from onegrad.core.streams import Streams
+from onegrad.core.trial import fit_models, sampled_errors
 from onegrad.moments.dense import population_moments
-from onegrad.training.instance import Instance, draw
-from onegrad.training.run import finished_run
-from onegrad.training.streams import Streams
-from onegrad.verbs.evaluation import sampled_errors
-from onegrad.verbs.predicted_draw import predict_draw
-from onegrad.verbs.trial import fit_models
+from onegrad.verbs.predict import predict_draw
 from ridge_oracle import single_type_errors
 
 

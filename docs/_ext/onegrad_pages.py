@@ -12,7 +12,7 @@ from docutils.statemachine import StringList
 from panel_gallery import PanelGallery
 from sphinx.application import Sphinx
 
-from onegrad.describe.schema import field_table
+from onegrad.describe.value import field_table
 
 CODE = re.compile(r"(`[^`]+`)")
 RULE = re.compile(r"-{3,}")

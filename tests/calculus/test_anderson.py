@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from onegrad.calculus import anderson
-from onegrad.calculus.anderson import fixed_point
+from onegrad.calculus import fixed_point as anderson
+from onegrad.calculus.fixed_point import fixed_point
 
 
 def steep(x):

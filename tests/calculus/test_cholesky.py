@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from onegrad import InvalidInput
-from onegrad.calculus.cholesky import solve_ridge
+from onegrad.calculus.spectra import solve_ridge
 
 
 def solve(gram, right, shift):

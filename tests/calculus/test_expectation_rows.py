@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 
 from onegrad.calculus import functions
-from onegrad.calculus.expectation_rows import (
+from onegrad.calculus.expectations import (
     _is_outside,
+    hermite_coefficients,
+    second_moment,
     slope_of,
     smoothed_derivatives,
     smoothed_square,
 )
-from onegrad.calculus.expectations import hermite_coefficients, second_moment
 
 NAMES = ["tanh", "sigmoid", "max(u, 0.1*u)", "relu", "erf"]
 

@@ -4,12 +4,16 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from onegrad.calculus import closed_forms, functions
-from onegrad.calculus.expansion import expand, theorem_degree
-from onegrad.calculus.expectations import hermite_coefficients, second_moment
-from onegrad.calculus.function import Function
-from onegrad.calculus.local_expectations import LocalExpectations
-from onegrad.calculus.polynomials import horner, orthonormal_hermite, power_basis
+from onegrad.calculus import function as closed_forms
+from onegrad.calculus import functions
+from onegrad.calculus.expectations import (
+    LocalExpectations,
+    expand,
+    hermite_coefficients,
+    second_moment,
+    theorem_degree,
+)
+from onegrad.calculus.function import Function, horner, orthonormal_hermite, power_basis
 
 SMOOTH = ["tanh", "sigmoid", "erf", "softplus", "gelu", "silu", "sin", "hermite:3"]
 MEANS = np.array([-1.3, 0.0, 0.4, 2.0])

@@ -5,10 +5,8 @@ import pytest
 
 from onegrad import InvalidInput, Problem, predict
 from onegrad.calculus import functions
-from onegrad.calculus.expectation_rows import slope_of
-from onegrad.calculus.expectations import hermite_coefficients, second_moment
-from onegrad.calculus.function import Function
-from onegrad.calculus.leaky_relu import leaky_relu
+from onegrad.calculus.expectations import hermite_coefficients, second_moment, slope_of
+from onegrad.calculus.function import Function, leaky_relu
 
 MEANS, DEVIATIONS = np.array([-1.3, 0.0, 0.4, 2.0]), np.array([0.3, 1.0, 0.8, 1.7])
 

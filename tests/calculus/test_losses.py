@@ -9,11 +9,11 @@ from onegrad import InvalidInput
 from onegrad.calculus.losses import (
     LOSSES,
     get_loss,
+    logistic_prox,
     loss_mark,
     loss_name,
     register_loss,
 )
-from onegrad.calculus.proximal import logistic_prox
 from onegrad.describe.registry import adopt, snapshot
 from own_losses import Exponential, PlainLogistic, Quantile
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from onegrad.calculus.normal_rules import (
+from onegrad.calculus.quadrature import (
     cross_rule,
     half_range_rule,
     normal_rule,

@@ -11,18 +11,18 @@ from onegrad import InvalidInput
 from onegrad.calculus import functions
 from onegrad.calculus.rules import (
     RULES,
+    Whitened,
     get_rule,
     register_rule,
     rule_mark,
     rule_name,
     with_momentum,
 )
-from onegrad.calculus.update_directions import Whitened
+from onegrad.core.instance import Layers
+from onegrad.core.step import descent_direction
 from onegrad.describe.registry import adopt, snapshot
+from onegrad.machine.cost import Stage
 from onegrad.machine.pool import run_jobs
-from onegrad.machine.rates import Stage
-from onegrad.training.layers import Layers
-from onegrad.training.step import descent_direction
 
 # Width, dimension, samples: wide, narrow, square, and fewer samples than both, where G has rank N.
 SIZES = [(6, 9, 40), (9, 6, 40), (7, 7, 40), (12, 10, 4), (10, 12, 4), (1, 5, 3), (5, 1, 3)]

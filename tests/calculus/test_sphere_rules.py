@@ -4,8 +4,14 @@ import numpy as np
 import pytest
 from scipy.special import gamma
 
-from onegrad.calculus.normal_rules import product_rule, split_normal_rule
-from onegrad.calculus.sphere_rules import degree_seven_rule, ray_rule, sphere_rule, with_signs
+from onegrad.calculus.quadrature import (
+    degree_seven_rule,
+    product_rule,
+    ray_rule,
+    sphere_rule,
+    split_normal_rule,
+    with_signs,
+)
 from rule_moments import deviation_in_degree
 
 

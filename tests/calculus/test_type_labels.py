@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from onegrad import Problem
+from onegrad.calculus.label_responses import Outputs, TypeLabels, losses, misclassified, responses
 from onegrad.calculus.losses import get_loss
-from onegrad.calculus.type_labels import Outputs, TypeLabels, losses, misclassified, responses
-from onegrad.training.instance import draw
+from onegrad.core.instance import draw
 
 DRAWS = 400_000
 OUTPUTS = Outputs(

@@ -6,9 +6,9 @@ import zipfile
 
 import numpy as np
 
-from onegrad.describe.schema import nested_fields
-from onegrad.problem.problem import Problem
-from onegrad.running.sweeps import Sweep
+from onegrad.core.problem import Problem
+from onegrad.describe.value import nested_fields
+from onegrad.sweeps.sweep import Sweep
 
 SMALL_PROBLEM = "dimension = 12\nreadout.samples = 14\nnetwork.width = 10\n"
 SMALL_SWEEP = (

@@ -11,8 +11,7 @@ from pathlib import Path
 import click
 from odd_files import FILES, odd_problem, odd_sweep
 
-from onegrad.cli.building import MIXTURE_ONLY, ROWS_ONLY
-from onegrad.cli.options import FieldOption
+from onegrad.cli.options import MIXTURE_ONLY, ROWS_ONLY, FieldOption
 
 LONG = "9" * 400
 NUMBERS = [

@@ -9,8 +9,8 @@ import pytest
 
 from conftest import onegrad_here
 from onegrad import EmpiricalData, InvalidInput, Problem, Sweep
-from onegrad.data.rows import preparation
-from onegrad.training.instance import draw
+from onegrad.core.instance import draw
+from onegrad.data import rows_preparation
 
 FEW = ["--samples", "20", "--test-samples", "20"]
 
@@ -62,8 +62,8 @@ def test_a_file_that_changes_under_a_problem_is_noticed(rows, tmp_path):
         Problem(readout={"samples": 20}, test_samples=20, data=EmpiricalData(file=str(path)))
     )
     np.savez(path, X=2 * rows[0], y=rows[1])
-    preparation.split.cache_clear()  # as in a process that starts later
-    preparation.prepare.cache_clear()
+    rows_preparation.split.cache_clear()  # as in a process that starts later
+    rows_preparation.prepare.cache_clear()
     with pytest.raises(InvalidInput, match="the data have another"):
         draw(pickle.loads(packed)).step_batch()
 

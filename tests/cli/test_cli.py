@@ -164,7 +164,7 @@ def test_a_process_of_its_own_gives_what_this_one_gives():
 
 def test_progress_shows_on_a_terminal_and_never_in_a_pipe():
     program = (
-        "import sys, time; from onegrad.cli import progress\n"
+        "import sys, time; from onegrad.cli import output as progress\n"
         "progress.SHOW_AFTER_SECONDS = 0.1\n"
         "with progress.WorkProgress('trials') as bar:\n"
         "    bar(1, 2)\n"

@@ -3,7 +3,7 @@
 import pytest
 
 from onegrad import InvalidInput
-from onegrad.cli.building import build_problem
+from onegrad.cli.options import build_problem
 
 
 def test_lists_give_every_component_its_own_mean_level_and_label():

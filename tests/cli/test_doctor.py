@@ -9,9 +9,9 @@ from click.testing import CliRunner
 
 import onegrad
 from onegrad.cli.main import cli
-from onegrad.data.rows import fashion_mnist
+from onegrad.data import fashion_mnist
 from onegrad.describe.extras import EXTRAS
-from onegrad.machine import checkup as checkup_module
+from onegrad.machine import environment as checkup_module
 
 
 def told(*options):

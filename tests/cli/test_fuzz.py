@@ -77,8 +77,8 @@ def import_all():
 @pytest.fixture
 def apart(tmp_path, monkeypatch, tiny, unarranged):
     """Put the process into a folder of odd files, without home, network and large data."""
-    from onegrad.data.rows import fashion_mnist
-    from onegrad.running import dask_engine
+    from onegrad.data import fashion_mnist
+    from onegrad.sweeps import dask
 
     def refused(*_, **__):
         raise OSError("no network here")
@@ -91,9 +91,9 @@ def apart(tmp_path, monkeypatch, tiny, unarranged):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(fashion_mnist, "PACKAGED", tmp_path / "none")
     monkeypatch.setattr(fashion_mnist.urllib.request, "urlopen", refused)
-    monkeypatch.setattr(dask_engine, "CONNECT_SECONDS", 0.05)
+    monkeypatch.setattr(dask, "CONNECT_SECONDS", 0.05)
     if importlib.util.find_spec("onegrad.explorer") is not None:  # a server would not end
-        monkeypatch.setattr("onegrad.explorer.serve.explore", lambda *_, **__: None)
+        monkeypatch.setattr("onegrad.explorer.server.explore", lambda *_, **__: None)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -9,9 +9,8 @@ import pytest
 from odd_files import SMALL_SWEEP, exabytes
 
 from conftest import onegrad_here
-from onegrad.cli import last_resort
-from onegrad.cli.main import cli
-from onegrad.cli.shortening import LONGEST_LINE, LONGEST_WORD, shortened
+from onegrad.cli import main
+from onegrad.cli.main import LONGEST_LINE, LONGEST_WORD, cli, shortened
 
 SMALL = ["--dimension", "12", "--samples", "14"]
 LIMIT = ["--step-ratio", "1", "--rate", "1", "--width-ratio", "1", "--ridge", "1"]
@@ -58,9 +57,9 @@ def broken(**_):
 
 def test_a_defect_is_one_line_with_a_report(tmp_path, monkeypatch):
     monkeypatch.setattr(cli.commands["limit"], "callback", broken)
-    monkeypatch.setattr(last_resort.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(main.tempfile, "tempdir", str(tmp_path))
     done = onegrad_here("limit", *LIMIT, "--sample-ratio", "1,2")
-    assert done.returncode == last_resort.DEFECT_CODE == 70
+    assert done.returncode == main.DEFECT_CODE == 70
     (line,) = done.stderr.splitlines()
     path = Path(line.rpartition("attach ")[2])
     assert list(tmp_path.iterdir()) == [path]  # whole, and no part of it beside
@@ -72,7 +71,7 @@ def test_a_defect_is_one_line_with_a_report(tmp_path, monkeypatch):
 
 def test_a_defect_is_told_where_no_report_can_be_written(monkeypatch):
     monkeypatch.setattr(cli.commands["limit"], "callback", broken)
-    monkeypatch.setattr(last_resort.tempfile, "tempdir", "/dev/null/nowhere")
+    monkeypatch.setattr(main.tempfile, "tempdir", "/dev/null/nowhere")
     monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null/nowhere")
     done = onegrad_here("limit", *LIMIT, "--sample-ratio", "1")
     assert done.returncode == 70

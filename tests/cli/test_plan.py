@@ -5,11 +5,11 @@ import re
 import pytest
 
 from conftest import onegrad_here
+from onegrad.core.problem import Problem
 from onegrad.describe.exceptions import Failure
-from onegrad.machine.rates import Rates
-from onegrad.problem.problem import Problem
-from onegrad.verbs import foreseen
-from onegrad.verbs.foreseen import Foreseen, foresee_prediction, foresee_simulation, foresee_tuning
+from onegrad.machine.cost import Rates
+from onegrad.verbs import plan
+from onegrad.verbs.plan import Foreseen, foresee_prediction, foresee_simulation, foresee_tuning
 
 SIZES = ("--dimension", "40", "--samples", "40")
 COMMANDS = {
@@ -36,9 +36,9 @@ def nothing_runs(monkeypatch):
     def refuse(*_args, **_how):
         raise Failure("work: something was computed; leave it out")
 
-    for module in ("simulation", "prediction", "tuning_search"):
+    for module in ("simulate", "predict", "tune"):
         monkeypatch.setattr(f"onegrad.verbs.{module}.run_jobs", refuse)
-    monkeypatch.setattr("onegrad.verbs.prediction.answer_without_draws", refuse)
+    monkeypatch.setattr("onegrad.verbs.predict.answer_without_draws", refuse)
 
 
 @pytest.mark.parametrize("line", COMMANDS)
@@ -82,7 +82,7 @@ def test_work_is_shared_by_no_more_workers_than_there_are_parts():
 
 
 def test_estimates_grow_with_the_work(monkeypatch):
-    monkeypatch.setattr(foreseen, "measure_rates", lambda: Rates(*[1e9] * 6))
+    monkeypatch.setattr(plan, "measure_rates", lambda: Rates(*[1e9] * 6))
     small, large = (Problem(dimension=n, readout={"samples": n}) for n in (50, 400))
     for foresee in (
         lambda p: foresee_simulation(p, "network"),

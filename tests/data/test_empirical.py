@@ -16,8 +16,8 @@ from onegrad import (
     run_sweep,
     simulate,
 )
-from onegrad.data.rows.reading import labelled
-from onegrad.training.instance import draw
+from onegrad.core.instance import draw
+from onegrad.data.rows_files import labelled
 
 PUBLISHED = {"centring": "class", "equal_traces": True, "noise": 1.0}
 DIGITS = {

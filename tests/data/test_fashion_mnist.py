@@ -16,9 +16,9 @@ import pytest
 
 from conftest import onegrad_here
 from onegrad import InvalidInput
-from onegrad.cli.fetch import fetch
-from onegrad.data.rows import fashion_mnist
-from onegrad.data.rows.fashion_mnist import (
+from onegrad.cli.tools import fetch
+from onegrad.data import fashion_mnist
+from onegrad.data.fashion_mnist import (
     FILES,
     SAMPLE,
     fashion_mnist_folder,

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from onegrad import Component, InvalidInput, MixtureSource, Problem
-from onegrad.data.counts import exact_counts
-from onegrad.data.mixture import align_directions, draw_directions
+from onegrad.data.mixture import align_directions, draw_directions, exact_counts
 
 
 def dense(gaussian):

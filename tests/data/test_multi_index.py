@@ -8,8 +8,7 @@ import pytest
 
 from onegrad import Component, InvalidInput, MixtureSource, MultiIndex, Problem, register_function
 from onegrad.calculus import functions
-from onegrad.calculus.function import GRID
-from onegrad.calculus.polynomials import gauss_hermite
+from onegrad.calculus.function import GRID, gauss_hermite
 from onegrad.data import staircase as module
 from onegrad.data.staircase import first_direction, hermite_tensor, leap_index, staircase
 

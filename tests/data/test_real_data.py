@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from onegrad import InvalidInput, MixtureSource, Problem, fit_mixture, predict, simulate
-from onegrad.data.rows.fashion_mnist import load_sample
-from onegrad.data.rows.fitting import _gaussians, log_likelihood
+from onegrad.data.fashion_mnist import load_sample
+from onegrad.data.fitting import _gaussians, log_likelihood
 
 
 def two_clusters_per_class(rng, rows):

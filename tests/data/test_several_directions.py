@@ -7,15 +7,12 @@ import pytest
 
 from onegrad import Component, InvalidInput, MixtureSource, MultiIndex
 from onegrad.calculus import functions
-from onegrad.calculus.function import Function
+from onegrad.calculus.function import Function, orthonormal_hermite
 from onegrad.calculus.joint_expectations import multi_indices, product_coefficients
-from onegrad.calculus.polynomials import orthonormal_hermite
-from onegrad.data import joint_teacher
-from onegrad.data.index_teacher import IndexTeacher
-from onegrad.data.joint_teacher import JointTeacher
-from onegrad.data.label_teacher import LabelTeacher
+from onegrad.data import joint_teachers
+from onegrad.data.joint_teachers import JointTeacher, TeacherSum, product_moment, residual
 from onegrad.data.mixture import Gaussian
-from onegrad.data.teacher_sum import TeacherSum, product_moment, residual
+from onegrad.data.teachers import IndexTeacher, LabelTeacher
 
 N, ROWS, LIMIT = 12, 200_000, 4.5  # LIMIT in standard errors: some hundred comparisons
 LINKS = ["tanh(z) + z/2", "relu(z - 0.3)", "sin"]
@@ -99,7 +96,7 @@ def test_integrating_together_gives_what_independent_directions_multiply_to(comb
     indices = multi_indices(3, 6)
     apart = teacher.joint_coefficients(gaussian, indices)
     power = teacher.second_moment(gaussian)
-    monkeypatch.setattr(joint_teacher, "_is_diagonal", lambda factor: False)
+    monkeypatch.setattr(joint_teachers, "_is_diagonal", lambda factor: False)
     assert teacher.joint_coefficients(gaussian, indices) == pytest.approx(apart, abs=1e-11)
     assert teacher.second_moment(gaussian) == pytest.approx(power, rel=1e-11)
 

@@ -5,13 +5,10 @@ import pytest
 
 from conftest import small
 from onegrad import ClassLabels, InvalidInput, LogisticIndex, SignIndex
-from onegrad.calculus.closed_forms import normal_density
-from onegrad.calculus.polynomials import gauss_legendre, orthonormal_hermite
-from onegrad.data.index_teacher import IndexTeacher
-from onegrad.data.sign_teacher import SignTeacher
-from onegrad.data.teacher import ExpectedSigns
-from onegrad.training.instance import draw
-from onegrad.training.streams import Stream
+from onegrad.calculus.function import gauss_legendre, normal_density, orthonormal_hermite
+from onegrad.core.instance import draw
+from onegrad.core.streams import Stream
+from onegrad.data.teachers import ExpectedSigns, IndexTeacher, SignTeacher
 
 ORDER, ROWS, LIMIT = 30, 40_000, 4.0  # LIMIT in standard errors
 MEANS = (0.0, 0.3, -2.0, 17.0)

@@ -7,10 +7,9 @@ import pytest
 from pydantic import Field
 
 from onegrad import Component, EmpiricalData, MixtureSource, Problem, register_source
-from onegrad.data.counts import GRANULE
-from onegrad.data.mixture import Gaussian, Mixture, draw_directions
+from onegrad.data.mixture import GRANULE, Gaussian, Mixture, draw_directions
 from onegrad.data.source import SOURCES, Source
-from onegrad.describe.fields import Positive
+from onegrad.describe.value import Positive
 
 N, SPREAD, LIMIT = 10, 3.0, 4.0  # LIMIT in standard errors
 BUILT_IN = [kind for kind in SOURCES.registry if SOURCES.registry.mark(kind) is None]

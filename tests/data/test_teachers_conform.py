@@ -18,10 +18,9 @@ from onegrad import (
     register_teacher,
 )
 from onegrad.calculus import functions
-from onegrad.calculus.polynomials import orthonormal_hermite
-from onegrad.data.index_teacher import IndexTeacher
-from onegrad.data.teacher import TEACHERS, TeacherDescription
-from onegrad.describe.fields import NonNegative
+from onegrad.calculus.function import orthonormal_hermite
+from onegrad.data.teachers import TEACHERS, IndexTeacher, TeacherDescription
+from onegrad.describe.value import NonNegative
 
 N, ROWS, ORDER, LIMIT, NOISE = 12, 40_000, 4, 4.0, 0.5  # LIMIT in standard errors
 BUILT_IN = [kind for kind in TEACHERS.registry if TEACHERS.registry.mark(kind) is None]

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from onegrad.describe.arrays import Array
-from onegrad.describe.digests import (
+from onegrad.describe.files import (
     canonical,
     checksum_of_text,
     digest,
     digest_of_array,
     digest_of_bytes,
 )
+from onegrad.describe.numbers import Array
 
 
 def test_the_order_of_keys_does_not_matter_and_values_do():

@@ -4,8 +4,7 @@ import math
 
 import pytest
 
-from onegrad.describe.files import set_aside
-from onegrad.describe.guarded import Damaged, seal, unseal
+from onegrad.describe.files import Damaged, seal, set_aside, unseal
 
 RECORD = {"name": "β, “x”", "values": [0.1 + 0.2, 5e-324, math.inf], "inner": {"a": None}}
 

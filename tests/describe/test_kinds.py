@@ -7,11 +7,8 @@ from pydantic import Field
 
 from onegrad import InvalidInput
 from onegrad.describe import registry as module
-from onegrad.describe.fields import Positive
-from onegrad.describe.kinds import Kinds
-from onegrad.describe.registry import Registry
-from onegrad.describe.schema import nested_fields
-from onegrad.describe.value import Value
+from onegrad.describe.registry import Kinds, Registry
+from onegrad.describe.value import Positive, Value, nested_fields
 
 
 class Shape(Value):

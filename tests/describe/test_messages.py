@@ -6,9 +6,7 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from onegrad import InvalidInput
-from onegrad.describe.fields import Count, Flag, Positive, Real, Unit
-from onegrad.describe.messages import BOUNDS, RULES
-from onegrad.describe.value import Value
+from onegrad.describe.value import BOUNDS, RULES, Count, Flag, Positive, Real, Unit, Value
 
 
 class Inner(Value):

@@ -3,7 +3,7 @@
 import pytest
 
 from onegrad import InvalidInput
-from onegrad.describe.paths import Branch, at, by_path, dotted, leaves
+from onegrad.describe.value import Branch, at, by_path, dotted, leaves
 
 NESTED = {"a": {"b": 1}, "list": [{"w": 2}, {"w": 2}, {"w": 3, "x": 4}]}
 

@@ -6,14 +6,18 @@ from typing import Annotated, Literal
 import pytest
 from pydantic import Field
 
-from onegrad.describe.fields import Count, CountOrZero, Positive, Real, Unit
-from onegrad.describe.schema import (
+from onegrad.describe.value import (
+    Count,
+    CountOrZero,
+    Positive,
+    Real,
+    Unit,
+    Value,
     bounds,
     count_fields,
     nested_fields,
     plain_type,
 )
-from onegrad.describe.value import Value
 
 
 class Leaf(Value):

@@ -9,9 +9,9 @@ import pytest
 
 import onegrad as og
 from conftest import small
-from onegrad.data.rows.fashion_mnist import LabelledImages
-from onegrad.describe.screen import COLUMNS, LINES, ScreenTable
-from onegrad.describe.value_text import complete_repr, complete_str
+from onegrad.data.fashion_mnist import LabelledImages
+from onegrad.describe.tables import COLUMNS, LINES, ScreenTable
+from onegrad.describe.value import complete_repr, complete_str
 
 HOSTILE = "<script>alert(1)</script>\x1b[31m\n&\"'"
 ALLOWED_TAGS = {"table", "caption", "b", "thead", "tbody", "tr", "th", "td", "div", "small"}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from onegrad import InvalidInput
-from onegrad.describe.arrays import Array
+from onegrad.describe.numbers import Array
 from onegrad.describe.toml import INLINE_NUMBERS, printed, read_fields, write_fields
 
 

@@ -7,9 +7,8 @@ import pytest
 from pydantic import ValidationError
 
 from onegrad import InvalidInput
-from onegrad.describe.arrays import Array
-from onegrad.describe.fields import Count, Positive, Unit
-from onegrad.describe.value import Document, Value
+from onegrad.describe.numbers import Array
+from onegrad.describe.value import Count, Document, Positive, Unit, Value
 
 
 class Part(Value):

@@ -18,7 +18,7 @@ from conftest import small
 from onegrad import Problem, Sweep
 from onegrad.cli.main import cli
 from onegrad.describe.registry import _REGISTRIES, adopt, snapshot
-from onegrad.papers.panel_declaration import PanelDeclaration
+from onegrad.papers.panel_registry import PanelDeclaration
 from onegrad.papers.reproduction import plan_reproduction
 
 ROOT = Path(__file__).parents[2]

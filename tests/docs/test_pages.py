@@ -8,7 +8,7 @@ import pytest
 
 import onegrad
 from onegrad import Problem
-from onegrad.describe.schema import field_table
+from onegrad.describe.value import field_table
 
 SOURCE = Path(onegrad.__file__).parent
 ROOT = Path(__file__).parents[2]

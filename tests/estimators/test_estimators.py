@@ -13,12 +13,15 @@ from sklearn.utils import estimator_checks
 
 from onegrad import InvalidInput, OneStepClassifier, OneStepFeatures, OneStepRegressor
 from onegrad.calculus.functions import get_activation
-from onegrad.estimators.network_fit import NetworkSettings, train_first_layer
-from onegrad.estimators.weighted_rows import InputFrame, WeightedRows
-from onegrad.training.instance import draw
-from onegrad.training.layers import initialise
-from onegrad.training.readout import fit_readout
-from onegrad.training.step import gradient_step
+from onegrad.core.instance import draw, initialise
+from onegrad.core.readout import fit_readout
+from onegrad.core.step import gradient_step
+from onegrad.estimators.first_layer import (
+    InputFrame,
+    NetworkSettings,
+    WeightedRows,
+    train_first_layer,
+)
 
 EVERY = [OneStepRegressor(30), OneStepClassifier(30), OneStepFeatures(30)]
 

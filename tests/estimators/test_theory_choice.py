@@ -7,11 +7,14 @@ import pytest
 from sklearn.base import clone
 
 from onegrad import InvalidInput, OneStepClassifier, OneStepRegressor
-from onegrad.estimators.expected_error import ExpectedError, rate_with_resolution
-from onegrad.estimators.rows_theory import ReadoutPlan
-from onegrad.estimators.theory_choice import ExtrapolatedTheory
-from onegrad.estimators.theory_fit import sliced
-from onegrad.estimators.weighted_rows import parted
+from onegrad.estimators.first_layer import parted
+from onegrad.estimators.theory_choice import (
+    ExpectedError,
+    ExtrapolatedTheory,
+    ReadoutPlan,
+    rate_with_resolution,
+    sliced,
+)
 
 THEORY = {"ridge": "theory", "learning_rate": "theory"}
 

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from onegrad.explorer.serve import LOOPBACK, listening_on, server_on
-from onegrad.problem.problem import Problem
+from onegrad.core.problem import Problem
+from onegrad.explorer.server import LOOPBACK, listening_on, server_on
 
 TOKEN = "a-token-of-tests"
 SMALL = {"dimension": 100, "readout.samples": 100}

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from explorer_cases import SMALL, state_of
 
+from onegrad.core.problem import Problem
 from onegrad.explorer.curves import MOST_TYPED_NEURONS, TYPES_TOGETHER
 from onegrad.explorer.presets import PRESETS
-from onegrad.problem.problem import Problem
-from onegrad.verbs.prediction import predict, predict_curve
-from onegrad.verbs.simulation import simulate
+from onegrad.verbs.predict import predict, predict_curve
+from onegrad.verbs.simulate import simulate
 
 
 @pytest.fixture

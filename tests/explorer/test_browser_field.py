@@ -5,8 +5,8 @@ from explorer_cases import TOKEN, explorer_client
 from pydantic import Field
 
 from browser_case import visiting
-from onegrad.describe.fields import Unit, control
-from onegrad.problem.problem import Problem
+from onegrad.core.problem import Problem
+from onegrad.describe.value import Unit, control
 from optional_parts import CHROMIUM, needs
 
 pytestmark = needs(CHROMIUM)

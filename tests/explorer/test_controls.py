@@ -6,11 +6,10 @@ import pytest
 from pydantic import Field
 
 from onegrad.calculus.functions import FUNCTIONS, register_function
-from onegrad.data.teacher import TEACHERS, TeacherDescription, register_teacher
-from onegrad.describe.fields import Positive, Unit, control
-from onegrad.describe.schema import nested_fields
+from onegrad.core.problem import Problem
+from onegrad.data.teachers import TEACHERS, TeacherDescription, register_teacher
+from onegrad.describe.value import Positive, Unit, control, nested_fields
 from onegrad.explorer.controls import controls_of, number_controls
-from onegrad.problem.problem import Problem
 
 
 def by_path(problem):

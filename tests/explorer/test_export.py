@@ -5,12 +5,12 @@ import tomllib
 import numpy as np
 import pytest
 
-from onegrad.cli.building import build_problem
 from onegrad.cli.main import cli
+from onegrad.cli.options import build_problem
+from onegrad.core.problem import Problem
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.explorer.export import exported
 from onegrad.explorer.state import read_state
-from onegrad.problem.problem import Problem
 
 STATES = [
     {},

@@ -5,8 +5,8 @@ import subprocess
 from pathlib import Path
 
 import onegrad
+from onegrad.core.problem import Problem
 from onegrad.explorer.controls import controls_of
-from onegrad.problem.problem import Problem
 from optional_parts import ESLINT, NODE, needs
 
 PAGE = Path(onegrad.__file__).parent / "explorer" / "page"

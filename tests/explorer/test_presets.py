@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from onegrad.core.problem import Problem
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.explorer.controls import control_at, controls_of
 from onegrad.explorer.curves import TYPES, batched_points, closed_refusal
@@ -15,7 +16,6 @@ from onegrad.explorer.presets import (
     real_problems,
 )
 from onegrad.explorer.state import changed, read_state
-from onegrad.problem.problem import Problem
 
 
 def test_the_default_stands_beside_another_problem_alone():

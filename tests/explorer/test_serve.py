@@ -4,7 +4,7 @@ import pytest
 
 import onegrad
 from odd_values import ODD, is_clear, outcome
-from onegrad.explorer import serve
+from onegrad.explorer import server
 
 GOOD = {"problem": {"none"}, "port": {"zero"}, "browser": {"true"}}
 
@@ -12,7 +12,7 @@ GOOD = {"problem": {"none"}, "port": {"zero"}, "browser": {"true"}}
 @pytest.mark.parametrize("argument", GOOD)
 def test_odd_arguments_are_refused_in_one_line(argument, monkeypatch):
     opened = []
-    monkeypatch.setattr(serve, "server_on", lambda *given: opened.append(given))
+    monkeypatch.setattr(server, "server_on", lambda *given: opened.append(given))
     for name, value in ODD.items():
         if name in GOOD[argument]:
             continue

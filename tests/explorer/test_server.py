@@ -18,7 +18,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 import onegrad
 from onegrad.describe.exceptions import InvalidInput
-from onegrad.explorer import serve
+from onegrad.explorer import server
 from onegrad.explorer.server import MOST_SIMULATIONS, AnswerCache
 
 COMMAND = [sys.executable, "-c", "from onegrad.cli.main import main; main()", "explore"]
@@ -179,7 +179,7 @@ def test_a_simulation_ends_with_its_client():
 
 
 def test_at_most_a_few_workers_are_started():
-    assert 2 <= serve.worker_count() <= serve.MOST_WORKERS
+    assert 2 <= server.worker_count() <= server.MOST_WORKERS
 
 
 def test_work_of_a_client_that_has_gone_is_given_up():

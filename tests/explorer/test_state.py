@@ -2,10 +2,10 @@
 
 import pytest
 
+from onegrad.core.problem import Problem
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.explorer.controls import axis_of, problem_at
 from onegrad.explorer.state import changed, read_state, value_at
-from onegrad.problem.problem import Problem
 
 BASES = {"start": Problem()}
 

@@ -3,14 +3,13 @@
 import numpy as np
 import pytest
 
+from onegrad.core.instance import draw, initialise
+from onegrad.core.problem import Problem
+from onegrad.core.run import finished_run
 from onegrad.describe.exceptions import Failure
 from onegrad.explorer.curves import CLOSED
 from onegrad.explorer.state import changed
 from onegrad.explorer.views import DRAWN, step_view
-from onegrad.problem.problem import Problem
-from onegrad.training.instance import draw
-from onegrad.training.layers import initialise
-from onegrad.training.run import finished_run
 
 STRONG = Problem(
     dimension=400,

@@ -7,7 +7,7 @@ import pytest
 import onegrad as og
 from conftest import small
 from onegrad import InvalidInput
-from onegrad.machine import bars
+from onegrad.machine import progress
 from optional_parts import TQDM, needs
 
 TINY = small(dimension=12, readout__samples=15, network__width=6)
@@ -21,7 +21,7 @@ def seen(monkeypatch):
     def bar(unit):
         return lambda *now: told.append((unit, *now)), lambda: told.append((unit, "end"))
 
-    monkeypatch.setattr(bars, "_bar", bar)
+    monkeypatch.setattr(progress, "_bar", bar)
     return told
 
 
@@ -55,7 +55,7 @@ def test_true_shows_a_bar_to_its_end_and_false_none(name, seen, tmp_path):
 
 def test_a_bar_is_ended_when_the_work_fails(seen):
     def failing():
-        with bars.shown_progress(True, "trials"):
+        with progress.shown_progress(True, "trials"):
             raise RuntimeError
 
     with pytest.raises(RuntimeError):
@@ -67,7 +67,7 @@ def test_a_bar_is_ended_when_the_work_fails(seen):
 def test_each_package_alone_will_do(package, monkeypatch, capsys):
     other = {"rich": "tqdm.auto", "tqdm": "rich.console"}[package]
     monkeypatch.setitem(sys.modules, other, None)
-    with bars.shown_progress(True, "trials") as told:
+    with progress.shown_progress(True, "trials") as told:
         told(1, 4)
         told(4, 4)
     assert "trials" in capsys.readouterr().err
@@ -77,4 +77,4 @@ def test_without_either_one_is_asked_for(monkeypatch):
     monkeypatch.setitem(sys.modules, "tqdm.auto", None)
     monkeypatch.setitem(sys.modules, "rich.console", None)
     with pytest.raises(InvalidInput, match="needs the package rich or tqdm; install one"):
-        bars._bar("trials")
+        progress._bar("trials")

@@ -10,7 +10,8 @@ import pytest
 from onegrad import register_function
 from onegrad.calculus import functions
 from onegrad.describe.exceptions import Failure
-from onegrad.machine import pool, workers
+from onegrad.machine import pool
+from onegrad.machine import pool as workers
 from onegrad.machine.pool import MOST_DEATHS, run_jobs, run_tasks
 
 

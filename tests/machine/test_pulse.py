@@ -7,8 +7,7 @@ import pytest
 
 import onegrad as og
 from conftest import small
-from onegrad.machine.bars import Bar
-from onegrad.machine.pulse import listening, moved, part
+from onegrad.machine.progress import Bar, listening, moved, part
 
 PROBLEM = small(dimension=60, readout__samples=1500, network__width=800)
 

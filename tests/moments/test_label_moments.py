@@ -7,15 +7,12 @@ import pytest
 
 from onegrad import Component, InvalidInput, MixtureSource, MultiIndex, Problem, predict, simulate
 from onegrad.calculus import functions
-from onegrad.calculus.expansion import expand
-from onegrad.data.index_teacher import IndexTeacher
-from onegrad.data.label_teacher import LabelTeacher
-from onegrad.data.teacher_sum import residual
-from onegrad.models.feature_map import Points
-from onegrad.models.hermite import HermiteMap
-from onegrad.models.laws import preactivation_laws
-from onegrad.models.network import NetworkMap
-from onegrad.moments import joint_series
+from onegrad.calculus.expectations import expand
+from onegrad.core.models import HermiteMap, NetworkMap
+from onegrad.data.joint_teachers import residual
+from onegrad.data.teachers import IndexTeacher, LabelTeacher
+from onegrad.moments import label_moments as joint_series
+from onegrad.moments.feature_laws import Points, preactivation_laws
 from onegrad.moments.label_moments import label_moments
 
 N, K, ROWS, LIMIT = 12, 10, 200_000, 4.5  # LIMIT in standard errors: some hundred comparisons

@@ -7,13 +7,12 @@ import numpy as np
 import pytest
 
 from conftest import small
-from onegrad.models.laws import preactivation_laws
-from onegrad.models.resolve import resolve_models
+from onegrad.core.model_names import resolve_models
+from onegrad.core.streams import Streams
+from onegrad.core.trial import fit_models, measure_errors, run_trial, sampled_errors
 from onegrad.moments import pairs
 from onegrad.moments.exact_errors import exact_test_mse
-from onegrad.training.streams import Streams
-from onegrad.verbs.evaluation import measure_errors, sampled_errors
-from onegrad.verbs.trial import fit_models, run_trial
+from onegrad.moments.feature_laws import preactivation_laws
 from theory_cases import train_first_layer
 
 ALL_MODELS = ["network", "hermite:3", "linear", "conditional"]

@@ -8,11 +8,9 @@ import pytest
 from numpy.polynomial.hermite_e import hermegauss, hermeval
 
 from conftest import small
-from onegrad.models.hermite import HermiteModel
-from onegrad.models.laws import preactivation_laws
-from onegrad.models.model import Model
-from onegrad.models.network import NETWORK
-from onegrad.moments.polynomial_misfit import largest_reach, polynomial_misfit
+from onegrad.core.models import NETWORK, HermiteModel, Model
+from onegrad.moments.exact_errors import largest_reach, polynomial_misfit
+from onegrad.moments.feature_laws import preactivation_laws
 from theory_cases import single_type, train_first_layer
 
 

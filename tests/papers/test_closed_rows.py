@@ -7,12 +7,12 @@ import pytest
 from tiny_studies import tables_of
 
 from onegrad import Problem, predict
+from onegrad.closed.problem import require_closed
 from onegrad.describe.registry import Entry
-from onegrad.papers.deviations import curve_deviations
 from onegrad.papers.panel_registry import PANELS, STUDIES, study_of
+from onegrad.papers.published import curve_deviations
 from onegrad.papers.reproduction import panel_rows, plan_reproduction
-from onegrad.running.table import Results
-from onegrad.verbs.closed_setting import require_closed
+from onegrad.sweeps.results import Results
 
 # Twenty neurons are few for any theory.
 doubts = pytest.mark.filterwarnings("ignore:theory")

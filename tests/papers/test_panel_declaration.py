@@ -9,8 +9,7 @@ import pytest
 
 from conftest import onegrad_here
 from onegrad import InvalidInput
-from onegrad.papers.panel_declaration import load_panel
-from onegrad.papers.panel_registry import KINDS, PANELS, STUDIES
+from onegrad.papers.panel_registry import KINDS, PANELS, STUDIES, load_panel
 from onegrad.papers.reproduction import panel_rows, plan_reproduction
 
 PAGE = Path(__file__).parents[2] / "docs" / "figures.md"

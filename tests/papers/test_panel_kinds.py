@@ -11,13 +11,12 @@ from matplotlib.figure import Figure
 from tiny_studies import tiny_studies, unarranged_pictures
 
 from onegrad import InvalidInput
-from onegrad.papers.constant_predictor import constant_words, near_constants
 from onegrad.papers.curve_panels import curve_table
-from onegrad.papers.deviations import Deviation, curve_deviations
 from onegrad.papers.panel import WIDTH, Panel, Study
 from onegrad.papers.panel_kinds import PanelKind, no_numbers
 from onegrad.papers.panel_registry import KINDS, PANELS, register_panel, register_panel_kind
-from onegrad.papers.panel_table import COLUMNS
+from onegrad.papers.panel_table import COLUMNS, constant_words, near_constants
+from onegrad.papers.published import Deviation, curve_deviations
 from onegrad.papers.reproduction import panel_rows, plan_reproduction, reproduce
 from onegrad.papers.saved_panels import table_of_panel, write_panel
 from onegrad.plotting.style import save

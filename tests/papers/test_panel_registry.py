@@ -11,11 +11,12 @@ from tiny_studies import tiny_studies
 
 from conftest import onegrad_here
 from onegrad import InvalidInput
-from onegrad.data.rows import reading
-from onegrad.data.rows.fashion_mnist import DataNotFound
-from onegrad.data.rows.reading import is_here
+from onegrad.core.instance import draw
+from onegrad.data import rows_files
+from onegrad.data.fashion_mnist import DataNotFound
+from onegrad.data.rows_files import is_here
 from onegrad.describe.registry import snapshot
-from onegrad.machine.rates import measure_rates
+from onegrad.machine.cost import measure_rates
 from onegrad.papers.curve_panels import NAMES, SUFFIXES
 from onegrad.papers.panel import SCALES, WIDTH, Panel, Study
 from onegrad.papers.panel_registry import (
@@ -28,7 +29,6 @@ from onegrad.papers.panel_registry import (
 )
 from onegrad.papers.published import published, published_values
 from onegrad.papers.reproduction import plan_reproduction
-from onegrad.training.instance import draw
 
 IMAGES = ["3a", "3b", "7a", "7b", "8a", "8b"]
 SYNTHETIC = ["1a", "1b", "1c", "2a", "2b", "2c", "4a", "4b", "5a", "5b", "5c", "6"]
@@ -47,14 +47,14 @@ def registries(monkeypatch):
 @pytest.fixture
 def only_images_that_ship(monkeypatch):
     """Hide the official images, also those that this process has read."""
-    named = reading._named
+    named = rows_files._named
 
     def without(name, *parts):
         if name == "fashion-mnist":
             raise DataNotFound("not here")
         return named(name, *parts)
 
-    monkeypatch.setattr(reading, "_named", without)
+    monkeypatch.setattr(rows_files, "_named", without)
 
 
 def test_every_panel_of_the_papers_is_there_and_says_whether_it_is_ours():

@@ -155,15 +155,15 @@ def test_panels_are_finished_one_after_the_other_and_the_report_grows(
 def test_a_panel_whose_rows_failed_is_left_out_and_the_others_are_drawn(
     tiny, unarranged, monkeypatch, tmp_path
 ):
-    from onegrad.running import jobs
+    from onegrad.sweeps import plan
 
     def fails(problem, models, **where):
         if problem.scaling.weighting == 0:
             raise ValueError("not today")
         return run_trial(problem, models, **where)
 
-    run_trial = jobs.run_trial
-    monkeypatch.setattr(jobs, "run_trial", fails)
+    run_trial = plan.run_trial
+    monkeypatch.setattr(plan, "run_trial", fails)
     with pytest.raises(Failure, match="rows failed, their panels are not drawn"):
         reproduce(plan_reproduction(["1a", "1b"], out=tmp_path))
     assert (tmp_path / "1a.png").exists()

@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 from matplotlib.figure import Figure
 
-from onegrad.describe.guarded import seal
+from onegrad.describe.files import seal
 from onegrad.papers.report import write_report
 from onegrad.papers.saved_panels import save_panel, saved_panels
 from onegrad.plotting.style import save

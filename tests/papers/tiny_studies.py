@@ -12,7 +12,7 @@ from onegrad.describe.registry import Entry
 from onegrad.papers.panel_registry import KINDS, STUDIES
 from onegrad.papers.reproduction import panel_rows, plan_reproduction
 from onegrad.plotting import style
-from onegrad.verbs import points
+from onegrad.verbs import predict
 
 AXES = {
     "network.width_ratio": [0.5, 1.0],
@@ -50,7 +50,7 @@ def tiny_studies():
         entries = {name: Entry(tiny_study(STUDIES[name])) for name in STUDIES}
         patch.setattr(STUDIES, "entries", entries)
         patch.setattr(style, "DPI", 40)
-        patch.setattr(points, "ROUND_POINTS", 40)
+        patch.setattr(predict, "ROUND_POINTS", 40)
         yield
 
 

@@ -11,18 +11,10 @@ from matplotlib.figure import Figure
 from test_result_curves import WORDS, table
 
 from onegrad import InvalidInput
+from onegrad.plotting.curves import MOST_SERIES, curve_plot, facet_view
 from onegrad.plotting.maps import heat_maps
 from onegrad.plotting.matplotlib_figure import draw, draw_plot
-from onegrad.plotting.result_curves import MOST_SERIES, curve_plot, facet_view
-from onegrad.plotting.style import (
-    MARKS,
-    PAPER,
-    STYLES,
-    WIDTHS,
-    picture_form,
-    save_whole,
-    styled,
-)
+from onegrad.plotting.style import MARKS, PAPER, STYLES, WIDTHS, picture_form, save_whole, styled
 from onegrad.plotting.view import GREY, RED, Curve, Level, Plot, View
 
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from onegrad import InvalidInput
-from onegrad.plotting.result_curves import (
+from onegrad.plotting.curves import (
     MOST_FACETS,
     MOST_SERIES,
     CurveWords,

@@ -4,19 +4,16 @@ import numpy as np
 import pytest
 
 from onegrad import Problem, predict, simulate
+from onegrad.calculus.label_responses import TypeLabels
 from onegrad.calculus.losses import get_loss
-from onegrad.calculus.type_labels import TypeLabels
-from onegrad.models.resolve import models_of
-from onegrad.theory.convex_by_types import ConvexByTypes
-from onegrad.theory.errors_by_types import solve_by_types
-from onegrad.theory.grid_types import Types
+from onegrad.core.instance import draw
+from onegrad.core.model_names import models_of
+from onegrad.core.run import Run
+from onegrad.theory.algebra import OwnCovariances, grid_labels, unevenness
+from onegrad.theory.equations import ConvexByTypes, RidgeByTypes, solve_by_types
+from onegrad.theory.grid import Types
 from onegrad.theory.model_types import LARGEST_UNEVENNESS
-from onegrad.theory.own_covariances import OwnCovariances
-from onegrad.theory.ridge_by_types import RidgeByTypes
-from onegrad.theory.type_moments import grid_labels, unevenness
-from onegrad.training.instance import draw
-from onegrad.training.run import Run
-from onegrad.verbs.predicted_draw import PredictedRun
+from onegrad.verbs.predict import PredictedRun
 
 
 def random_types(seed=0, counts=(3, 4), width=15, dimension=12):

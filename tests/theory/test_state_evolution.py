@@ -9,10 +9,10 @@ import pytest
 from scipy.special import expit, ndtr
 
 from onegrad import Problem
-from onegrad.calculus.type_labels import TypeLabels
-from onegrad.theory.errors_by_types import solve_by_types
-from onegrad.theory.shared_covariance import SharedCovariance, TypeMoments
-from onegrad.training.instance import draw
+from onegrad.calculus.label_responses import TypeLabels
+from onegrad.core.instance import draw
+from onegrad.theory.algebra import SharedCovariance, TypeMoments
+from onegrad.theory.equations import solve_by_types
 
 WIDTH = 100_000  # theirs is the limit of many features
 NODES = np.linspace(-9, 9, 1501)

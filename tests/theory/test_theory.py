@@ -18,12 +18,12 @@ from onegrad import (
     simulate,
     tune,
 )
-from onegrad.calculus.normal_rules import half_range_rule
-from onegrad.models.resolve import resolve_models
+from onegrad.calculus.quadrature import half_range_rule
+from onegrad.core.model_names import resolve_models
 from onegrad.moments.dense import population_moments
 from onegrad.moments.exact_errors import exact_test_mse
-from onegrad.theory import type_moments
-from onegrad.verbs.predicted_draw import predict_draw
+from onegrad.theory import algebra
+from onegrad.verbs.predict import predict_draw
 from theory_cases import paired, single_type, train_first_layer
 
 
@@ -106,17 +106,17 @@ def test_structure_agrees_with_the_dense_computation_for_wide_networks(activatio
         network={"activation": activation, "width": 900},
     )
     models = resolve_models(problem, ["network", "hermite"])
-    held, low_rank_covariance = [], type_moments.low_rank_covariance
+    held, low_rank_covariance = [], algebra.low_rank_covariance
 
     def noted(types):
         held.append(low_rank_covariance(types))
         return held[-1]
 
-    monkeypatch.setattr(type_moments, "low_rank_covariance", noted)
+    monkeypatch.setattr(algebra, "low_rank_covariance", noted)
     structured = predict_draw(problem, models, samples=(233, 700, 7000))
     assert len(held) == 2
     assert not any(part is None for part in held)
-    monkeypatch.setattr(type_moments, "low_rank_covariance", lambda types: None)
+    monkeypatch.setattr(algebra, "low_rank_covariance", lambda types: None)
     dense = predict_draw(problem, models, samples=(233, 700, 7000))
     for name, errors in structured.items():
         np.testing.assert_allclose(errors["test_mse"], dense[name]["test_mse"], rtol=3.5e-3)
@@ -297,13 +297,13 @@ def test_bad_arguments_are_refused(call, message):
 
 
 def test_predictions_never_load_the_readout_or_a_trial():
-    modules = "onegrad.verbs.prediction, onegrad.verbs.tuning, onegrad.theory.maximal_rate"
+    modules = "onegrad.verbs.predict, onegrad.verbs.tune, onegrad.theory.maximal_rate"
     code = f"import sys, {modules}; print(*(m for m in sys.modules if m.startswith('onegrad')))"
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout.split()
     assert "onegrad.moments.dense" in loaded
-    unwanted = {"onegrad.training.readout", "onegrad.verbs.trial", "onegrad.verbs.evaluation"}
+    unwanted = {"onegrad.core.readout", "onegrad.core.trial"}
     assert not unwanted & set(loaded)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from onegrad import Problem, predict, simulate
-from onegrad.verbs.errors import paired_gap
+from onegrad.results.errors import paired_gap
 
 TRIALS = 5
 STAIRCASE = {"links": ["z+z**2", "z-z**2"], "noise": 0.1}

@@ -8,12 +8,11 @@ from scipy.optimize import fsolve
 
 from conftest import small
 from onegrad import MixtureSource, Problem, predict, predict_curve, simulate
+from onegrad.calculus.label_responses import TypeLabels
 from onegrad.calculus.loss_expectations import gaussian_losses, gaussian_response
 from onegrad.calculus.losses import get_loss
-from onegrad.calculus.type_labels import TypeLabels
-from onegrad.theory.by_types import training_weights
-from onegrad.theory.errors_by_types import solve_by_types
-from onegrad.theory.shared_covariance import SharedCovariance, TypeMoments
+from onegrad.theory.algebra import SharedCovariance, TypeMoments, training_weights
+from onegrad.theory.equations import solve_by_types
 from theory_cases import single_type
 
 UNEQUAL = Problem(

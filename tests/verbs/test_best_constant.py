@@ -5,8 +5,8 @@ import pytest
 
 from conftest import small
 from onegrad import EmpiricalData, Problem, simulate
-from onegrad.training.instance import draw
-from onegrad.verbs.best_constant import best_constant, constant_of_labels
+from onegrad.core.instance import draw
+from onegrad.results.best_constant import best_constant, constant_of_labels
 
 
 def test_of_two_signs_it_is_known():

@@ -14,12 +14,12 @@ from onegrad import (
     run_sweep,
     simulate,
 )
-from onegrad.models.resolve import resolve_models
-from onegrad.training.convex_readout import fit_convex
-from onegrad.training.instance import draw
-from onegrad.training.readout import fit_outputs, fit_readout
-from onegrad.training.run import finished_run
-from onegrad.verbs.trial import fit_models, run_trial
+from onegrad.core.convex_readout import fit_convex
+from onegrad.core.instance import draw
+from onegrad.core.model_names import resolve_models
+from onegrad.core.readout import fit_outputs, fit_readout
+from onegrad.core.run import finished_run
+from onegrad.core.trial import fit_models, run_trial
 
 MODELS = ["network", "hermite:2", "linear", "untrained", "conditional"]
 N = 40

@@ -18,8 +18,8 @@ from onegrad import (
     run_sweep,
     tune,
 )
-from onegrad.training.instance import draw
-from onegrad.verbs.closed_setting import closed_problem
+from onegrad.closed.problem import closed_problem
+from onegrad.core.instance import draw
 
 ROUNDING = 1e-12  # points that are solved together add in another order
 

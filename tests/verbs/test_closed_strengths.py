@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from onegrad import Problem, predict
-from onegrad.verbs import closed_setting
-from onegrad.verbs.closed_strengths import _strengths_of, uniform_strengths
+from onegrad.closed import problem as closed_setting
+from onegrad.closed.problem import _strengths_of, uniform_strengths
 
 
 @pytest.mark.parametrize("ranks", [[1], [1, 1], [2, 1], [2, 2], [3, 3]])

@@ -5,12 +5,12 @@ import pytest
 
 from conftest import small, small_steps
 from onegrad import EmpiricalData, InvalidInput, Problem, Sweep, predict, run_sweep, simulate
-from onegrad.models.resolve import resolve_models
-from onegrad.training import batches
-from onegrad.training.instance import draw
-from onegrad.training.run import finished_run
-from onegrad.verbs import trial as module
-from onegrad.verbs.trial import fit_models, run_trial
+from onegrad.core import batches
+from onegrad.core import trial as module
+from onegrad.core.instance import draw
+from onegrad.core.model_names import resolve_models
+from onegrad.core.run import finished_run
+from onegrad.core.trial import fit_models, run_trial
 
 SIGN = {"kind": "sign", "flips": 0.1}
 LOGISTIC = {"kind": "logistic", "slope": 4.0}

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from onegrad.verbs.decay_fit import fit_decay
+from onegrad.results.equivalence import fit_decay
 
 N = np.array([100, 200, 400, 800])
 

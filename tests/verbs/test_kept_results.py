@@ -7,7 +7,7 @@ import onegrad as og
 from conftest import small
 from odd_values import is_clear, outcome
 from onegrad import InvalidInput
-from onegrad.models.network import TrainedNetwork
+from onegrad.core.models import TrainedNetwork
 
 TINY = small(dimension=12, readout__samples=15, network__width=6)
 

@@ -8,9 +8,9 @@ import pytest
 from conftest import small, small_steps
 from onegrad import EmpiricalData, Problem, simulate, take_steps
 from onegrad.calculus.spectra import matrix_spectrum
-from onegrad.diagnostics.alignment import align, first_line, watched_directions
-from onegrad.training.instance import draw
-from onegrad.training.run import finished_run
+from onegrad.core.instance import draw
+from onegrad.core.run import finished_run
+from onegrad.verbs.observe import align, first_line, watched_directions
 
 STAIRCASE = {"links": ["z+z**2", "z-z**2"]}
 STAYS = {"links": ["4*z+z**2", "z"]}

@@ -11,9 +11,9 @@ from matplotlib.figure import Figure
 
 from conftest import small
 from onegrad import InvalidInput, equivalence, predict, predict_curve, simulate, tune
-from onegrad.plotting.result_curves import MOST_WIDTHS
+from onegrad.plotting.curves import MOST_WIDTHS
 from onegrad.plotting.style import CONSTANT_LABEL
-from onegrad.verbs.decay_fit import decay_factor, fit_decay
+from onegrad.results.equivalence import decay_factor, fit_decay
 
 MODELS = ["network", "hermite", "linear"]
 

@@ -6,13 +6,13 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from conftest import small
 from onegrad import InvalidInput, register_function, simulate
-from onegrad.data.counts import GRANULE
-from onegrad.models.resolve import resolve_models
-from onegrad.training.instance import draw
-from onegrad.training.reuse import Shared
-from onegrad.training.run import finished_run
-from onegrad.verbs.simulation import TargetNotReached
-from onegrad.verbs.trial import fit_models, run_trial
+from onegrad.core.draw_cache import Shared
+from onegrad.core.instance import draw
+from onegrad.core.model_names import resolve_models
+from onegrad.core.run import finished_run
+from onegrad.core.trial import fit_models, run_trial
+from onegrad.data.mixture import GRANULE
+from onegrad.verbs.simulate import TargetNotReached
 
 MODELS = ["network", "hermite", "conditional"]
 
@@ -157,7 +157,7 @@ def test_target_standard_error_is_reached_and_repeatable():
 
 
 def test_a_target_out_of_reach_is_said(monkeypatch):
-    monkeypatch.setattr("onegrad.verbs.simulation.MOST_TRIALS", 10)
+    monkeypatch.setattr("onegrad.verbs.simulate.MOST_TRIALS", 10)
     with pytest.raises(TargetNotReached, match="10 trials"):
         simulate(small(), ["network"], target_stderr=1e-6)
 

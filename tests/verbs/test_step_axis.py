@@ -7,10 +7,10 @@ import pytest
 
 from conftest import small, small_steps
 from onegrad import EmpiricalData, Problem, predict, predict_curve, simulate
-from onegrad.models.resolve import resolve_models
-from onegrad.training.reuse import Shared
-from onegrad.verbs.predicted_draw import predict_draw
-from onegrad.verbs.trial import run_trial
+from onegrad.core.draw_cache import Shared
+from onegrad.core.model_names import resolve_models
+from onegrad.core.trial import run_trial
+from onegrad.verbs.predict import predict_draw
 
 FRESH = {"samples": 60, "ridge": 1e-2}
 quiet = pytest.mark.filterwarnings("ignore:.*the Hermite theorem")

@@ -5,13 +5,12 @@ import pytest
 
 from conftest import small, small_steps
 from onegrad import EmpiricalData, Problem, take_steps
-from onegrad.data import counts
-from onegrad.models import conditional
-from onegrad.models.resolve import resolve_models
-from onegrad.training import batches, problem_readout
-from onegrad.training.instance import draw
-from onegrad.verbs import trial as module
-from onegrad.verbs.trial import run_trial
+from onegrad.core import batches, conditional, problem_readout
+from onegrad.core import trial as module
+from onegrad.core.instance import draw
+from onegrad.core.model_names import resolve_models
+from onegrad.core.trial import run_trial
+from onegrad.data import mixture
 
 MODELS = ("network", "untrained", "linear", "hermite", "hermite:2", "conditional")
 
@@ -20,7 +19,7 @@ MODELS = ("network", "untrained", "linear", "hermite", "hermite:2", "conditional
 def stream(monkeypatch):
     """Return what makes every batch be drawn in blocks of at most 16 rows, and notes readouts."""
     monkeypatch.setattr(batches, "BLOCK_ROWS", 16)
-    for place in (counts, conditional):
+    for place in (mixture, conditional):
         monkeypatch.setattr(place, "GRANULE", 12)
 
     def patch():
@@ -135,7 +134,7 @@ def test_blocks_are_the_rows_of_the_whole_batch(rich_source, rows, source, monke
         if source == "numbers":
             data = EmpiricalData(rows[0], rows[0].sum(axis=1), response="number", parts=2)
         problem = Problem(data=data, readout={"samples": 50}, test_samples=20)
-    monkeypatch.setattr(counts, "GRANULE", 12)
+    monkeypatch.setattr(mixture, "GRANULE", 12)
     drawn = draw(problem).step_draw(1)
     whole = drawn.whole()
     monkeypatch.setattr(batches, "BLOCK_ROWS", 16)

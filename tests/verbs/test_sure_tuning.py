@@ -5,7 +5,7 @@ import pytest
 
 from conftest import small
 from onegrad import EmpiricalData, InvalidInput, Problem, tune
-from onegrad.verbs.tuned_contrast import FitCheck, contrast_of
+from onegrad.results.tuned import FitCheck, contrast_of
 
 BEST = np.array([1.0, 2.0, 3.0, 4.0])
 

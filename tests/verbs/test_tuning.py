@@ -8,8 +8,8 @@ import pytest
 from conftest import small
 from onegrad import InvalidInput, Tuned, predict, tune
 from onegrad.describe.exceptions import NotConverged
-from onegrad.verbs.predicted_draw import predict_draw
-from onegrad.verbs.tuning import RIDGES
+from onegrad.verbs.predict import predict_draw
+from onegrad.verbs.tune import RIDGES
 
 
 def test_tuning_finds_the_best_of_a_predicted_grid():
@@ -110,7 +110,7 @@ def test_penalties_without_a_fixed_point_are_passed_over(monkeypatch):
             raise NotConverged("no fixed point")
         return predict_draw(problem, models, **how)
 
-    monkeypatch.setattr("onegrad.verbs.penalty_search.predict_draw", picky)
+    monkeypatch.setattr("onegrad.verbs.tune.predict_draw", picky)
     problem = small(readout__samples=100, teacher={"noise": 0.2})
     found = tune(problem, "ridge", method="types", draws=1)
     assert found.values["ridge"] >= 1e-3

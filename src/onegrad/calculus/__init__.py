@@ -1,4 +1,4 @@
-"""Functions of one variable, Hermite coefficients, expectations; update rules; losses; spectra.
+"""Functions of one variable, Gaussian expectations, quadrature, update rules, losses.
 
 May import: describe, machine. Read first: `functions.py`.
 """

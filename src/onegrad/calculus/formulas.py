@@ -19,11 +19,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onegrad.calculus.built_in import hermite_function
-from onegrad.calculus.function import GRID, Function, Map
-from onegrad.describe.arrays import Floats
-from onegrad.describe.checks import shown
+from onegrad.calculus.function import GRID, Function, Map, hermite_function
 from onegrad.describe.exceptions import InvalidInput
+from onegrad.describe.numbers import Floats, shown
 
 VARIABLES = ("z", "u")
 LONGEST_FORMULA = 200

@@ -1,16 +1,274 @@
-"""Function: an activation σ or a link σ_*, with what is known of it exactly."""
+"""Function: an activation σ or a link σ_*, with everything known about it exactly.
+
+Leaky ReLU of any slope below zero, with ReLU's closed forms.
+
+σ(u) = max(u, 0) + a min(u, 0) = (1 − a) ReLU(u) + a u, so that
+    â_l = (1 − a) â_l(ReLU) + a (m at l = 0, s at l = 1),
+    E σ² = E ReLU(u)² + a² E ReLU(−u)²,
+    E σ(u)σ(v) = (1 − a)² E ReLU(u)ReLU(v) + a s_u s_v R at zero means.
+"""
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from math import factorial
+from typing import Any
 
 import numpy as np
+from numpy.polynomial import hermite_e, legendre
+from numpy.typing import NDArray
+from scipy.special import erf, expit, log_expit, ndtr, ndtri
 
-from onegrad.describe.arrays import Floats, holds_masked
-from onegrad.describe.checks import real_numbers, shown
-from onegrad.describe.digests import digest_of_bytes
 from onegrad.describe.exceptions import InvalidInput
+from onegrad.describe.files import digest_of_bytes
+from onegrad.describe.numbers import Floats, holds_masked, real_numbers, shown
+from onegrad.describe.registry import number_text
+
+
+def orthonormal_hermite(points: Floats, order: int, *, weight: Floats | float = 1.0) -> Floats:
+    """Return weight·H_l(points)/√l! for l = 0 … order, shape (order + 1, *points.shape).
+
+    √(l+1) h_{l+1} = z h_l − √l h_{l−1}; a small weight keeps far points from overflowing.
+    """
+    z = np.asarray(points, dtype=float)
+    out = np.empty((order + 1, *z.shape))
+    out[0] = weight
+    if order >= 1:
+        out[1] = z * weight
+    for degree in range(1, order):
+        out[degree + 1] = z * out[degree] - np.sqrt(degree) * out[degree - 1]
+        out[degree + 1] /= np.sqrt(degree + 1)
+    return out
+
+
+def power_basis(coefficients: Floats, scale: float) -> Floats:
+    """Return p_0 … p_D with Σ_l ĉ_l H_l(u/scale)/√l! = Σ_j p_j u^j."""
+    factorials = np.array([float(factorial(j)) for j in range(len(coefficients))])
+    powers = hermite_e.herme2poly(coefficients / np.sqrt(factorials))
+    padded = np.zeros(len(coefficients))
+    padded[: len(powers)] = powers
+    return padded / scale ** np.arange(len(coefficients))
+
+
+def horner(powers: Floats, points: Floats) -> Floats:
+    """Return Σ_j powers_j points^j in the precision of `points`."""
+    kind = points.dtype.type
+    out = np.full_like(points, kind(powers[-1]))
+    for coefficient in powers[-2::-1]:
+        out *= points
+        out += kind(coefficient)
+    return out
+
+
+@functools.cache
+def gauss_hermite(count: int) -> tuple[Floats, Floats]:
+    """Return nodes and weights of Gauss–Hermite quadrature for exp(−z²/2)."""
+    return hermite_e.hermegauss(count)
+
+
+@functools.cache
+def gauss_legendre(count: int) -> tuple[Floats, Floats]:
+    """Return nodes and weights of Gauss–Legendre quadrature on [−1, 1]."""
+    return legendre.leggauss(count)
+
+
+def polynomial_coefficients(
+    powers: Floats, means: Floats, deviations: Floats, order: int
+) -> Floats:
+    """Return E[P(m + s z) H_l(z)]/√l! for l ≤ order, exact by Gauss–Hermite quadrature."""
+    nodes, weights = gauss_hermite((len(powers) + order) // 2 + 1)
+    values = horner(powers, means[..., None] + deviations[..., None] * nodes)
+    weighted = orthonormal_hermite(nodes, order) * (weights / np.sqrt(2 * np.pi))
+    return np.moveaxis(values @ weighted.T, -1, 0)
+
+
+Places = NDArray[np.intp]
+
+RULE_POINTS = 512
+MOST_VALUES = 1 << 20  # of one block, types × points × margins
+# Of a margin's variance: below, what is left of it given the others is rounding.
+SMALLEST_SHARE = 1e-8
+SMALLEST_RATE = 1e-300
+
+
+def not_largest(
+    means: Floats, covariances: Floats, own: Places, *, points: int = RULE_POINTS
+) -> Floats:
+    """Return P(argmax_j u_j ≠ own_t) for u ~ N(means_t, covariances_t), T × K and T × K × K.
+
+    The margins D_j = u_own − u_j are Gaussian and all must be positive. One after the other given
+    those before, as by Genz (1992): exact for K = 2, else an average over a fixed rule in K − 2
+    dimensions. By 512 points it is within 3e−4 for K = 3 and 5e−3 for K ≤ 10, the mean over some
+    tens of types within 2e−4. Covariances may be singular.
+    """
+    count, outputs = means.shape
+    rule = _rule(points if outputs > 2 else 1, outputs - 2)
+    size = max(1, MOST_VALUES // (len(rule) * outputs))
+    parts = [
+        _block(means[i : i + size], covariances[i : i + size], own[i : i + size], rule)
+        for i in range(0, count, size)
+    ]
+    return np.concatenate(parts)
+
+
+def _block(means: Floats, covariances: Floats, own: Places, rule: Floats) -> Floats:
+    centres, lower = _margins(means, covariances, own)
+    kept = np.ones((len(means), len(rule)))  # P(all margins so far are positive | those before)
+    wrong = np.zeros_like(kept)
+    drawn: list[Floats] = []
+    for i in range(centres.shape[1]):
+        known = sum((lower[:, i, j, None] * y for j, y in enumerate(drawn)), centres[:, i, None])
+        edge = known / lower[:, i, i, None]
+        wrong += kept * ndtr(-edge)
+        positive = np.maximum(ndtr(edge), SMALLEST_RATE)
+        kept = kept * positive
+        if i < rule.shape[1]:
+            drawn.append(-ndtri(np.maximum(rule[:, i] * positive, SMALLEST_RATE)))
+    return wrong.mean(axis=1)
+
+
+def _margins(means: Floats, covariances: Floats, own: Places) -> tuple[Floats, Floats]:
+    """Return means and lower factors of u_own − u_j, the least certain first."""
+    count, outputs = means.shape
+    rows = np.arange(count)
+    others = np.array([np.delete(np.arange(outputs), j) for j in range(outputs)])[own]
+    turn = np.zeros((count, outputs - 1, outputs))
+    turn[rows[:, None], np.arange(outputs - 1), others] = -1.0
+    turn[rows, :, own] = 1.0
+    centres = np.einsum("tij,tj->ti", turn, means)
+    matrix = turn @ covariances @ turn.transpose(0, 2, 1)
+    variances = np.maximum(np.einsum("tii->ti", matrix), SMALLEST_RATE)
+    order = np.argsort(centres / np.sqrt(variances), axis=1)
+    matrix = matrix[rows[:, None, None], order[:, :, None], order[:, None, :]]
+    return np.take_along_axis(centres, order, axis=1), _lower(matrix)
+
+
+def _lower(matrix: Floats) -> Floats:
+    """Return Cholesky factors; what rounding leaves of a determined margin is not divided by."""
+    size = matrix.shape[1]
+    lower = np.zeros_like(matrix)
+    for j in range(size):
+        known = lower[:, j:, :j] @ lower[:, j, :j, None]
+        column = matrix[:, j:, j] - known[:, :, 0]
+        least = SMALLEST_SHARE * matrix[:, j, j]
+        pivot = np.sqrt(np.maximum(column[:, 0], np.maximum(least, SMALLEST_RATE)))
+        lower[:, j, j] = pivot
+        free = (column[:, 0] > least)[:, None]
+        lower[:, j + 1 :, j] = np.where(free, column[:, 1:] / pivot[:, None], 0.0)
+    return lower
+
+
+def _rule(points: int, dimension: int) -> Floats:
+    """Return points × dimension of (0, 1): multiples of powers of 1/x, x^{d+1} = x + 1, folded.
+
+    Folding by the tent map makes the integrand continuous across the edges; no point is on them.
+    """
+    x = 2.0
+    for _ in range(64):
+        x = (1 + x) ** (1 / (dimension + 1))
+    steps = x ** -np.arange(1.0, dimension + 1)
+    places = (0.25 + np.outer(np.arange(points), steps)) % 1.0
+    return np.abs(2 * places - 1)
+
+
+FAR = 40.0  # in deviations; the normal density is zero there
+
+
+def normal_density(t: Floats) -> Floats:
+    """Return N'(t) = exp(−t²/2)/√(2π)."""
+    return np.exp(-0.5 * t * t) / np.sqrt(2 * np.pi)
+
+
+def sign_coefficients(means: Floats, deviations: Floats, order: int) -> Floats:
+    """Return E[sign(m + s z) H_l(z)]/√l! for l ≤ order, shape (order + 1, …); s > 0.
+
+    With t = m/s: erf(t/√2) for l = 0, then 2(−1)^{l−1} H_{l−1}(t) N'(t)/√l!.
+    """
+    with np.errstate(over="ignore"):
+        t = np.clip(means / deviations, -FAR, FAR)
+    out = np.empty((order + 1, *t.shape))
+    out[0] = erf(t / np.sqrt(2))
+    if order >= 1:
+        # Orthonormal, H_{l−1}(−t)/√(l−1)!: the signs alternate by themselves.
+        hermite = orthonormal_hermite(-t, order - 1, weight=2 * normal_density(t))
+        degrees = np.arange(1, order + 1).reshape(-1, *(1,) * t.ndim)
+        out[1:] = hermite / np.sqrt(degrees)
+    return out
+
+
+def step_coefficients(means: Floats, deviations: Floats, order: int) -> Floats:
+    """Return E[1(m + s z > 0) H_l(z)]/√l! = (1 + sign)/2 at degree 0, half the sign's beyond."""
+    out = 0.5 * sign_coefficients(means, deviations, order)
+    out[0] += 0.5
+    return out
+
+
+def relu_coefficients(means: Floats, deviations: Floats, order: int) -> Floats:
+    """Return â_l = E[ReLU(m + s z) H_l(z)]/√l! for l ≤ order, shape (order + 1, …).
+
+    With t = m/s: a_0 = m N(t) + s N'(t), a_1 = s N(t), a_q = (−1)^q s H_{q−2}(t) N'(t) for q ≥ 2.
+    """
+    shape = np.broadcast_shapes(np.shape(means), np.shape(deviations))
+    # Without means all neurons share t = 0, and one value of each polynomial serves them.
+    t = means / deviations if np.any(means) else np.zeros((1,) * len(shape))
+    below, density = ndtr(t), normal_density(t)
+    out = np.empty((order + 1, *shape))
+    out[0] = means * below + deviations * density
+    if order >= 1:
+        out[1] = deviations * below
+    if order >= 2:
+        hermite = orthonormal_hermite(t, order - 2, weight=density)
+        for q in range(2, order + 1):
+            sign = -1 if q % 2 else 1
+            out[q] = sign / np.sqrt(q * (q - 1)) * deviations * hermite[q - 2]
+    return out
+
+
+def relu_second_moment(means: Floats, deviations: Floats) -> Floats:
+    """Return E[ReLU(m + s z)²] = (m² + s²) N(t) + m s N'(t), t = m/s."""
+    t = means / deviations
+    return (means**2 + deviations**2) * ndtr(t) + means * deviations * normal_density(t)
+
+
+def relu_pair(correlation: Floats, left: Floats, right: Floats) -> Floats:
+    """Return E[ReLU(u) ReLU(v)] for zero means, deviations `left` and `right` (arc-cosine kernel).
+
+    s_u s_v (√(1 − R²) + R (π/2 + arcsin R)) / (2π)
+    """
+    r = np.clip(correlation, -1, 1)
+    kernel = np.sqrt(1 - r * r) + r * (np.pi / 2 + np.arcsin(r))
+    return left * right * kernel / (2 * np.pi)
+
+
+def erf_pair(correlation: Floats, left: Floats, right: Floats) -> Floats:
+    """Return E[erf(u) erf(v)] = (2/π) arcsin(2 s_u s_v R / √((1 + 2 s_u²)(1 + 2 s_v²)))."""
+    scale = 2 * left * right / np.sqrt((1 + 2 * left**2) * (1 + 2 * right**2))
+    return 2 / np.pi * np.arcsin(scale * np.clip(correlation, -1, 1))
+
+
+def sine_pair(correlation: Floats, left: Floats, right: Floats) -> Floats:
+    """Return E[sin u sin v] = exp(−(s_u² + s_v²)/2) sinh(s_u s_v R) for zero means."""
+    even, odd = 0.5 * (left**2 + right**2), left * right * correlation
+    return 0.5 * (np.exp(odd - even) - np.exp(-odd - even))
+
+
+def sine_coefficients(means: Floats, deviations: Floats, order: int) -> Floats:
+    """Return E[sin(m + s z) H_l(z)]/√l! = s^l e^{−s²/2} sin(m + lπ/2)/√l!, for l ≤ order."""
+    out = np.empty((order + 1, *np.shape(means)))
+    size = np.exp(-0.5 * deviations**2)
+    for degree in range(order + 1):
+        out[degree] = size * np.sin(means + degree * np.pi / 2)
+        size = size * deviations / np.sqrt(degree + 1)
+    return out
+
+
+def sine_second_moment(means: Floats, deviations: Floats) -> Floats:
+    """Return E[sin(m + s z)²] = (1 − e^{−2s²} cos 2m)/2."""
+    return 0.5 * (1 - np.exp(-2 * deviations**2) * np.cos(2 * means))
+
 
 Map = Callable[[Floats], Floats]
 
@@ -152,3 +410,188 @@ def _require_slope(function: Function) -> None:
             f"derivative of {function.name!r}: differs from the function's slope; correct it or "
             "name kinks"
         )
+
+
+NAME = "leaky_relu"
+DEFAULT_SLOPE = 0.01
+LARGEST_SLOPE = 1e3
+
+
+def read_slope(text: str) -> float | None:
+    """Return the slope of leaky_relu:SLOPE, None where the text is no such number."""
+    try:
+        slope = float(text)
+    except ValueError:
+        return None
+    return slope if math.isfinite(slope) and abs(slope) <= LARGEST_SLOPE else None
+
+
+@functools.lru_cache(maxsize=64)
+def leaky_relu(slope: float) -> Function:
+    """Return max(u, 0) + a min(u, 0), the same object for the same a: what is kept of it is too."""
+    rest = 1 - slope
+
+    def coefficients(means: Floats, deviations: Floats, order: int) -> Floats:
+        out = rest * relu_coefficients(means, deviations, order)
+        out[0] += slope * means
+        if order >= 1:
+            out[1] += slope * deviations
+        return out
+
+    def second_moment(means: Floats, deviations: Floats) -> Floats:
+        below = relu_second_moment(-means, deviations)
+        return relu_second_moment(means, deviations) + slope**2 * below
+
+    def pair(correlation: Floats, left: Floats, right: Floats) -> Floats:
+        line = slope * left * right * np.clip(correlation, -1, 1)
+        return rest**2 * relu_pair(correlation, left, right) + line
+
+    return Function(
+        NAME if slope == DEFAULT_SLOPE else f"{NAME}:{number_text(slope)}",
+        lambda u: np.where(u > 0, u, _like(u, slope) * u),
+        lambda u: np.where(u > 0, _like(u, 1.0), _like(u, slope)),
+        kinks=(0.0,),
+        coefficients=coefficients,
+        second_moment=second_moment,
+        pair=pair,
+    )
+
+
+@functools.lru_cache(maxsize=64)
+def leaky_step(slope: float) -> Function:
+    """Return the slope of leaky ReLU as a function of its own: a + (1 − a) 1(u > 0)."""
+
+    def coefficients(means: Floats, deviations: Floats, order: int) -> Floats:
+        out = (1 - slope) * step_coefficients(means, deviations, order)
+        out[0] += slope
+        return out
+
+    def second_moment(means: Floats, deviations: Floats) -> Floats:
+        above: Floats = ndtr(means / deviations)
+        return above + slope**2 * (1 - above)
+
+    return Function(
+        f"{leaky_relu(slope).name}'",
+        lambda u: np.where(u > 0, _like(u, 1.0), _like(u, slope)),
+        kinks=(0.0,),
+        coefficients=coefficients,
+        second_moment=second_moment,
+    )
+
+
+def slope_of_leaky(function: Function) -> Function | None:
+    """Return the slope where a function is a leaky ReLU, None where it is not."""
+    name, _, text = function.name.partition(":")
+    slope = read_slope(text) if text else DEFAULT_SLOPE
+    if name != NAME or slope is None or function is not leaky_relu(slope):
+        return None
+    return leaky_step(slope)
+
+
+def _like(u: Floats, value: float) -> Any:
+    """Return a number of the array's own type, so that float32 stays float32."""
+    return u.dtype.type(value)
+
+
+LARGEST_DEGREE = 30  # of a Hermite polynomial as a function of its own
+
+
+def _relu(u: Floats) -> Floats:
+    return np.maximum(u, 0)
+
+
+def _step(u: Floats) -> Floats:
+    return (u > 0).astype(u.dtype)
+
+
+def _tanh_both(u: Floats) -> tuple[Floats, Floats]:
+    value = np.tanh(u)
+    return value, 1 - value * value
+
+
+def _sigmoid_both(u: Floats) -> tuple[Floats, Floats]:
+    value = expit(u)
+    return value, value * (1 - value)
+
+
+def _gaussian_slope(u: Floats) -> Floats:
+    slope: Floats = 2 / np.sqrt(np.pi) * np.exp(-u * u)
+    return slope.astype(u.dtype, copy=False)
+
+
+def _softplus(u: Floats) -> Floats:
+    return -log_expit(-u)
+
+
+def _gelu(u: Floats) -> Floats:
+    return u * ndtr(u)
+
+
+def _gelu_slope(u: Floats) -> Floats:
+    slope: Floats = ndtr(u) + u * normal_density(u)
+    return slope.astype(u.dtype, copy=False)
+
+
+def _silu(u: Floats) -> Floats:
+    return u * expit(u)
+
+
+def _silu_slope(u: Floats) -> Floats:
+    gate = expit(u)
+    return gate * (1 + u * (1 - gate))
+
+
+def _identity(u: Floats) -> Floats:
+    return u.copy()
+
+
+BUILT_IN: dict[str, Function] = {
+    function.name: function
+    for function in (
+        Function(
+            "relu",
+            _relu,
+            _step,
+            kinks=(0.0,),
+            coefficients=relu_coefficients,
+            second_moment=relu_second_moment,
+            pair=relu_pair,
+        ),
+        leaky_relu(DEFAULT_SLOPE),
+        Function("tanh", np.tanh, lambda u: _tanh_both(u)[1], both=_tanh_both),
+        Function("sigmoid", expit, lambda u: _sigmoid_both(u)[1], both=_sigmoid_both),
+        Function("erf", erf, _gaussian_slope, pair=erf_pair),
+        Function("softplus", _softplus, expit),
+        Function("gelu", _gelu, _gelu_slope),
+        Function("silu", _silu, _silu_slope),
+        Function(
+            "sin",
+            np.sin,
+            np.cos,
+            coefficients=sine_coefficients,
+            second_moment=sine_second_moment,
+            pair=sine_pair,
+        ),
+        Function("identity", _identity, np.ones_like),
+    )
+}
+# The slope of ReLU, which is no activation of its own.
+STEP = Function(
+    "step",
+    _step,
+    kinks=(0.0,),
+    coefficients=step_coefficients,
+    second_moment=lambda means, deviations: ndtr(means / deviations),
+)
+ALIASES = {"sine": "sin", "swish": "silu", "linear": "identity"}
+
+
+def hermite_function(degree: int) -> Function:
+    """Return the probabilists' Hermite polynomial H_degree with H' = degree·H_{degree−1}."""
+    basis = [0.0] * degree + [1.0]
+    slope = hermite_e.hermeder(basis)
+    return Function(
+        f"hermite:{degree}",
+        lambda u: hermite_e.hermeval(u, basis).astype(u.dtype, copy=False),
+        lambda u: hermite_e.hermeval(u, slope).astype(u.dtype, copy=False) + np.zeros_like(u),
+    )

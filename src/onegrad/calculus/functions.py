@@ -11,21 +11,25 @@ import re
 
 import numpy as np
 
-from onegrad.calculus.built_in import ALIASES, BUILT_IN, LARGEST_DEGREE, hermite_function
 from onegrad.calculus.formulas import HERMITE, VARIABLES, read_formula
 from onegrad.calculus.function import (
+    ALIASES,
+    BUILT_IN,
     GRID,
+    LARGEST_DEGREE,
     Function,
     Map,
     Typed,
     checked,
     checked_kinks,
+    hermite_function,
+    leaky_relu,
+    read_slope,
     with_finite_values,
 )
-from onegrad.calculus.leaky_relu import NAME as LEAKY
-from onegrad.calculus.leaky_relu import leaky_relu, read_slope
-from onegrad.describe.checks import shown
+from onegrad.calculus.function import NAME as LEAKY
 from onegrad.describe.exceptions import InvalidInput
+from onegrad.describe.numbers import shown
 from onegrad.describe.registry import Registry
 
 FUNCTIONS: Registry[Function] = Registry("functions", BUILT_IN, home=__name__)

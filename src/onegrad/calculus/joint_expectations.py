@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onegrad.calculus.expectations import hermite_coefficients, split_rule, trapezoid_rule
-from onegrad.calculus.function import Function
-from onegrad.calculus.polynomials import orthonormal_hermite
-from onegrad.describe.arrays import Floats
+from onegrad.calculus.function import Function, orthonormal_hermite
+from onegrad.describe.numbers import Floats
 
 MOST_ORDERS = 200  # of a series in correlations
 STEP = 0.2  # of the trapezoid rule for all but the last direction

@@ -1,32 +1,279 @@
 """Losses of the readout: convex ℓ(y, u) of a label y and an output u, by name or your own.
 
-`get_loss("logistic")` is one of onegrad's (`convex_losses.py` has their formulas), `register_loss`
+Proximal points x = argmin ℓ(y, x) + (x − u)²/(2γ) of convex losses, by Newton's method.
+
+x solves x + γℓ'(y, x) = u. The left side rises with a slope of at least 1: there is one solution,
+between u and u − γℓ'(y, u).
+
+Convex losses ℓ(y, u) of label y and output u, one class each; `losses.py` knows their names.
+
+x = prox(u) = argmin ℓ(y, x) + (x − u)²/(2γ), f(u) = ℓ'(y, x) = (u − x)/γ and f_u = ∂f/∂u. Labels of
+hinges and of the logistic loss are ±1. All arguments are arrays that broadcast.
+
+`get_loss("logistic")` is one of onegrad's (`losses.py` has their formulas), `register_loss`
 adds one of your own, of which only ℓ and ℓ' are needed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
-from onegrad.calculus.convex_losses import (
-    HingeLoss,
-    HuberLoss,
-    LogisticLoss,
-    SquaredHingeLoss,
-    SquareLoss,
-)
-from onegrad.calculus.proximal import solve_prox
-from onegrad.describe.arrays import Floats
-from onegrad.describe.checks import shown, text
-from onegrad.describe.exceptions import InvalidInput
-from onegrad.describe.families import Families, NamedFamily, spelled_number
-from onegrad.describe.registry import mark_of_source
+from onegrad.describe.exceptions import InvalidInput, NotConverged
+from onegrad.describe.numbers import Floats, shown, text
+from onegrad.describe.registry import Families, NamedFamily, mark_of_source, spelled_number
+
+TOLERANCE = 1e-14  # of 1 + |x|
+MOST_STEPS = 200
+MOST_DOUBLINGS = 1100  # beyond 2^1024 nothing is finite
+
+OfPoint = Callable[[Floats, Floats], Floats]  # of (y, x)
+
+
+def logistic_prox(y: Floats, u: Floats, gamma: Floats) -> Floats:
+    """Return the proximal point of log(1 + e^{−yx}): x = y t with t = yu + γ/(1 + e^t).
+
+    t − yu − γ/(1 + e^t) is convex below 0 and concave above, so that Newton from 0, clipped to
+    [yu, yu + γ], is monotone. From yu it has a 2-cycle at yu = −γ/2.
+    """
+    margin = y * u
+    t = np.clip(np.zeros(np.broadcast_shapes(margin.shape, gamma.shape)), margin, margin + gamma)
+    for _ in range(MOST_STEPS):
+        below, above = expit(-t), expit(t)
+        step = (t - margin - gamma * below) / (1 + gamma * below * above)
+        t = t - step
+        # What rounding of t − yu − γ/(1 + e^t) leaves is not a step.
+        size = np.abs(t) + np.abs(margin) + gamma * below
+        if np.all(np.abs(step) * (1 + gamma * below * above) <= TOLERANCE * (1 + size)):
+            return y * t
+    raise _not_converged(float(np.max(np.abs(step))))
+
+
+def solve_prox(
+    derivative: OfPoint,
+    curvature: OfPoint,
+    y: Floats,
+    u: Floats,
+    gamma: Floats,
+    *,
+    within: tuple[Floats, Floats] = (np.array(-np.inf), np.array(np.inf)),
+) -> Floats:
+    """Return the proximal point of any convex loss, given by ℓ' and ℓ'', between two bounds.
+
+    Newton's steps inside a bracket, which is halved where a step leaves it or is more than half
+    the last. Where ℓ' jumps the bracket closes on the jump.
+    """
+    y, u, gamma = np.broadcast_arrays(y, u, gamma)
+
+    def height(x: Floats) -> Floats:
+        return x - u + gamma * derivative(y, x)
+
+    with np.errstate(
+        over="ignore", invalid="ignore"
+    ):  # far out ℓ' may be infinite: a sign is enough
+        low, high = _bracket(height, u)
+        low, high = np.clip(low, *within), np.clip(high, *within)
+        x, last = (low + high) / 2, np.full(u.shape, np.inf)
+        for _ in range(MOST_STEPS):
+            h = height(x)
+            low, high = np.where(h < 0, x, low), np.where(h > 0, x, high)
+            newton = x - h / (1 + gamma * curvature(y, x))
+            small = TOLERANCE * (1 + np.abs(x))
+            close = (np.abs(newton - x) <= small) | (h == 0)
+            trusted = (newton >= low) & (newton <= high) & (np.abs(newton - x) <= last / 2)
+            middle = (low + high) / 2
+            following = np.where(trusted | close, np.clip(newton, low, high), middle)
+            if np.all(close | (high - low <= small)):
+                return np.where(np.isfinite(following), following, middle)
+            x, last = following, np.abs(following - x)
+    raise _not_converged(float(np.max(high - low)))
+
+
+def _bracket(height: Callable[[Floats], Floats], u: Floats) -> tuple[Floats, Floats]:
+    """Return two points that enclose the solution: u, and one found by doubling steps from it."""
+    start = height(u)  # γℓ'(y, u)
+    side = -np.sign(start)
+    step = np.minimum(1.0, np.abs(start))
+    for _ in range(MOST_DOUBLINGS):
+        end = u + side * step
+        short = height(end) * side < 0
+        if not np.any(short):
+            return np.minimum(u, end), np.maximum(u, end)
+        step = np.where(short, 2 * step, step)
+    raise _not_converged(float(np.max(step)))
+
+
+def _not_converged(left: float) -> NotConverged:
+    return NotConverged(
+        f"loss: its proximal point is not found, {left:.3g} is left after {MOST_STEPS} steps; "
+        "correct its derivative, which must rise and be finite, and its curvature"
+    )
+
+
+class SquareLoss:
+    """ℓ = ½(y − u)², f = (u − y)/(1 + γ)."""
+
+    needs_signs = False
+    smooth = True
+    scale = np.inf
+
+    def value(self, y: Floats, u: Floats) -> Floats:
+        """Return ½(y − u)²."""
+        return 0.5 * (y - u) ** 2
+
+    def derivative(self, y: Floats, u: Floats) -> Floats:
+        """Return u − y."""
+        return u - y
+
+    def curvature(self, y: Floats, u: Floats) -> Floats:
+        """Return 1."""
+        return np.ones(np.broadcast_shapes(y.shape, u.shape))
+
+    def prox(self, y: Floats, u: Floats, gamma: Floats) -> Floats:
+        """Return (u + γy)/(1 + γ)."""
+        return (u + gamma * y) / (1 + gamma)
+
+    def response(self, y: Floats, u: Floats, gamma: Floats) -> tuple[Floats, Floats]:
+        """Return (u − y)/(1 + γ) and 1/(1 + γ)."""
+        f = (u - y) / (1 + gamma)
+        return f, np.broadcast_to(1 / (1 + gamma), f.shape)
+
+
+class LogisticLoss:
+    """ℓ = log(1 + e^{−yu}), f = −y/(1 + e^{yx}), f_u = g/(1 + γg) with g = ℓ''(x)."""
+
+    needs_signs = True
+    smooth = True
+    scale = 0.75  # poles at ±iπ: steps of it leave e^{−2π²/0.75} = 4e−12
+
+    def value(self, y: Floats, u: Floats) -> Floats:
+        """Return log(1 + e^{−yu}), which does not overflow."""
+        return np.logaddexp(0.0, -y * u)
+
+    def derivative(self, y: Floats, u: Floats) -> Floats:
+        """Return −y/(1 + e^{yu})."""
+        return -y * expit(-y * u)
+
+    def curvature(self, y: Floats, u: Floats) -> Floats:
+        """Return 1/((1 + e^u)(1 + e^{−u})), for y = ±1."""
+        return expit(y * u) * expit(-y * u)
+
+    def prox(self, y: Floats, u: Floats, gamma: Floats) -> Floats:
+        """Return y t with t = yu + γ/(1 + e^t)."""
+        return logistic_prox(y, u, gamma)
+
+
+class SquaredHingeLoss:
+    """ℓ = ½(1 − yu)₊², f = −y(1 − yu)₊/(1 + γ), with a kink at u = y."""
+
+    needs_signs = True
+    smooth = True
+    scale = np.inf
+
+    def value(self, y: Floats, u: Floats) -> Floats:
+        """Return ½(1 − yu)₊²."""
+        return 0.5 * np.maximum(1 - y * u, 0.0) ** 2
+
+    def derivative(self, y: Floats, u: Floats) -> Floats:
+        """Return −y(1 − yu)₊."""
+        return -y * np.maximum(1 - y * u, 0.0)
+
+    def curvature(self, y: Floats, u: Floats) -> Floats:
+        """Return 1[yu < 1], for y = ±1."""
+        return (y * u < 1).astype(np.float64)
+
+    def prox(self, y: Floats, u: Floats, gamma: Floats) -> Floats:
+        """Return u + γy(1 − yu)₊/(1 + γ)."""
+        return u - gamma * self.response(y, u, gamma)[0]
+
+    def response(self, y: Floats, u: Floats, gamma: Floats) -> tuple[Floats, Floats]:
+        """Return −y(1 − yu)₊/(1 + γ) and 1[yu < 1]/(1 + γ)."""
+        short = 1 - y * u
+        return -y * np.maximum(short, 0.0) / (1 + gamma), (short > 0) / (1 + gamma)
+
+    def corners(self, y: Floats) -> list[Floats]:
+        """Return y, where ℓ'' jumps."""
+        return [y]
+
+
+class HingeLoss:
+    """ℓ = (1 − yu)₊, f = −y clip((1 − yu)/γ, 0, 1), with kinks at u = y and y(1 − γ)."""
+
+    needs_signs = True
+    smooth = False
+    scale = np.inf
+
+    def value(self, y: Floats, u: Floats) -> Floats:
+        """Return (1 − yu)₊."""
+        return np.maximum(1 - y * u, 0.0)
+
+    def derivative(self, y: Floats, u: Floats) -> Floats:
+        """Return −y 1[yu < 1]."""
+        return -y * (y * u < 1)
+
+    def curvature(self, y: Floats, u: Floats) -> Floats:
+        """Return 0."""
+        return np.zeros(np.broadcast_shapes(y.shape, u.shape))
+
+    def prox(self, y: Floats, u: Floats, gamma: Floats) -> Floats:
+        """Return u + y clip(1 − yu, 0, γ)."""
+        return u + y * np.clip(1 - y * u, 0.0, gamma)
+
+    def response(self, y: Floats, u: Floats, gamma: Floats) -> tuple[Floats, Floats]:
+        """Return −y clip((1 − yu)/γ, 0, 1) and 1[0 < 1 − yu < γ]/γ."""
+        short = 1 - y * u
+        with np.errstate(divide="ignore", invalid="ignore"):  # γ = 0 is ℓ' itself
+            share = np.where(gamma > 0, np.clip(short / gamma, 0.0, 1.0), short > 0)
+            inside = (short > 0) & (short < gamma)
+            return -y * share, np.where(inside, 1 / gamma, 0.0)
+
+    def corners(self, y: Floats) -> list[Floats]:
+        """Return y, where ℓ' jumps."""
+        return [y]
+
+
+@dataclass(frozen=True)
+class HuberLoss:
+    """ℓ = ½r² for |r| ≤ Δ, Δ|r| − ½Δ² beyond, r = u − y; f = clip(r/(1 + γ), −Δ, Δ)."""
+
+    delta: float
+    needs_signs = False
+    smooth = True
+    scale = np.inf
+
+    def value(self, y: Floats, u: Floats) -> Floats:
+        """Return ½r² or Δ|r| − ½Δ²."""
+        inner = np.minimum(np.abs(u - y), self.delta)
+        return inner * (np.abs(u - y) - 0.5 * inner)
+
+    def derivative(self, y: Floats, u: Floats) -> Floats:
+        """Return clip(r, −Δ, Δ)."""
+        return np.clip(u - y, -self.delta, self.delta)
+
+    def curvature(self, y: Floats, u: Floats) -> Floats:
+        """Return 1[|r| < Δ]."""
+        return (np.abs(u - y) < self.delta).astype(np.float64)
+
+    def prox(self, y: Floats, u: Floats, gamma: Floats) -> Floats:
+        """Return u − γ clip(r/(1 + γ), −Δ, Δ)."""
+        return u - gamma * self.response(y, u, gamma)[0]
+
+    def response(self, y: Floats, u: Floats, gamma: Floats) -> tuple[Floats, Floats]:
+        """Return clip(r/(1 + γ), −Δ, Δ) and 1[|r| < Δ(1 + γ)]/(1 + γ)."""
+        shrunk = (u - y) / (1 + gamma)
+        inside = np.abs(shrunk) < self.delta
+        return np.clip(shrunk, -self.delta, self.delta), inside / (1 + gamma)
+
+    def corners(self, y: Floats) -> list[Floats]:
+        """Return y ± Δ, where ℓ'' jumps."""
+        return [y - self.delta, y + self.delta]
+
 
 FIELD = "readout.loss"  # what error messages call the field that names a loss
 DELTA = 1.0  # of `huber` alone

@@ -1,4 +1,4 @@
-"""Singular values: the leading ones, and which of them stand out of the bulk."""
+"""Shared linear algebra: leading singular values and Cholesky solutions."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from math import ceil
 
 import numpy as np
 from scipy.linalg import eigh
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from onegrad.calculus.expectations import hermite_coefficients
 from onegrad.calculus.function import Function
-from onegrad.describe.arrays import Floats
+from onegrad.describe.exceptions import InvalidInput
+from onegrad.describe.numbers import Floats
 
 LEADING = 40  # singular values that are kept
 MOST_OUTLIERS = 12
@@ -128,3 +130,18 @@ def predicted_spikes(exponent: float, activation: Function | str) -> tuple[int, 
         return None
     coefficients = hermite_coefficients(activation, np.zeros(1), np.ones(1), order=band)[:, 0]
     return tuple(degree for degree in range(1, band + 1) if abs(coefficients[degree]) > 1e-9)
+
+
+def solve_ridge(gram: Floats, right: Floats, *, shift: float, field: str, remedy: str) -> Floats:
+    """Return (G + shift·I)^{-1} right; `gram` is the lower triangle of G, and is overwritten.
+
+    Where the matrix is singular to rounding InvalidInput names the field and the remedy.
+    """
+    np.einsum("ii->i", gram)[:] += shift  # a view of the diagonal
+    factor, info = dpotrf(gram, lower=1, clean=0, overwrite_a=1)
+    if info != 0:
+        raise InvalidInput(
+            f"{field}: the Gram matrix of the features is singular to rounding; {remedy}"
+        )
+    solution, _ = dpotrs(factor, right, lower=1)
+    return np.asarray(solution)

@@ -1,4 +1,4 @@
-"""The command line: one file per command that parses, calls one public function and formats.
+"""The command line: every command parses, calls one public function and formats the result.
 
 May import: all folders above, inside functions. Read first: `main.py`.
 """

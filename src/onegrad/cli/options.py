@@ -1,4 +1,4 @@
-"""Options that describe a problem: a flag and the path of a field; the schema says the rest.
+"""Command-line options that describe a problem.
 
 Help texts, defaults and types come from the fields themselves, and only when help is asked for or
 an option is given: until then nothing heavy is imported.
@@ -6,15 +6,23 @@ an option is given: until then nothing heavy is imported.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+import math
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
-from onegrad.problem.flags import PROBLEM_FLAGS
+from onegrad.core.flags import PROBLEM_FLAGS
+from onegrad.theory.methods import DEFAULT_METHOD
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
+
+    from onegrad.core.problem import Problem
 
 # What one option says of several components.
 LISTED = {
@@ -42,8 +50,8 @@ class FieldOption(click.Option):
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """Return the flag with its metavar, and the field's description with its default."""
-        from onegrad.describe.schema import nested_fields
-        from onegrad.problem.problem import Problem
+        from onegrad.core.problem import Problem
+        from onegrad.describe.value import nested_fields
 
         fields: dict[str, FieldInfo] = {}
         for path, field in nested_fields(Problem):
@@ -70,7 +78,7 @@ def _help(field: FieldInfo, more: str | None) -> str:
 
 def metavar(field: FieldInfo, *, listed: bool = False) -> str:
     """Return what stands for a field's value in help: INTEGER, NUMBER, choices, …"""
-    from onegrad.describe.schema import choices, holds_list, plain_types
+    from onegrad.describe.value import choices, holds_list, plain_types
 
     if listed:
         return "NUMBERS"
@@ -114,3 +122,455 @@ def parse_numbers(name: str, text: object) -> list[float]:
         raise InvalidInput(
             f"{name}={text!r}: must be numbers separated by commas; correct it"
         ) from None
+
+
+def models_option(names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return the option that chooses models; `names` are those that make sense here."""
+    return click.option(
+        "--models",
+        default="network,hermite",
+        show_default=True,
+        metavar="NAMES",
+        help=f"Comma list: {names}.",
+    )
+
+
+draws_option = click.option(
+    "--draws", type=int, default=4, show_default=True, help="Draws of F, w and the steps' batches."
+)
+metric_option = click.option(
+    "--metric",
+    default="test_mse",
+    show_default=True,
+    help="test_mse; misclassification where labels are signs; test_loss of a --loss.",
+)
+method_option = click.option(
+    "--method",
+    default=DEFAULT_METHOD,
+    show_default=True,
+    help="types; closed without draws, in milliseconds; auto is closed where it is sure, else "
+    "types.",
+)
+seed_option = click.option("--seed", type=int, default=0, show_default=True)
+workers_option = click.option(
+    "--workers",
+    type=int,
+    default=1,
+    show_default=True,
+    help="Processes, one BLAS thread each; the numbers do not depend on it.",
+)
+check_trials_option = click.option(
+    "--check-trials",
+    type=int,
+    help="Real data: networks trained to check theory on the fitted mixture; 0 for none.  "
+    "[default: 16]",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+plan_option = click.option(
+    "--plan", "only_plan", is_flag=True, help="Tell what is computed, time and memory, and stop."
+)
+print_toml_option = click.option(
+    "--print-toml", is_flag=True, help="Print the problem as TOML and stop."
+)
+
+
+def checked_trials(problem: Any, trials: int | None) -> int:
+    """Return how many networks check theory on real data."""
+    from onegrad.describe.exceptions import InvalidInput
+    from onegrad.describe.numbers import whole_number
+    from onegrad.verbs.fit_check import CHECK_TRIALS
+
+    if trials is None:
+        return CHECK_TRIALS
+    if problem.data.exact_moments:
+        raise InvalidInput(f"check_trials={trials}: belongs to real data; leave it out")
+    return whole_number("check_trials", trials, least=0)
+
+
+def tell_plan(foreseen: Any, workers: int) -> None:
+    """Say on standard error what a command would take, or why it does not fit this machine."""
+    click.echo(f"onegrad: {foreseen.checked(workers).said(workers)}", err=True)
+
+
+def print_problem(problem: Any) -> None:
+    """Print a problem as one TOML text."""
+    from onegrad.describe.toml import printed
+
+    click.echo(printed(problem.model_dump()), nl=False)
+
+
+def show(result: Any, *, as_json: bool) -> None:
+    """Print a result: one JSON object, or the table that it shows of itself."""
+    if as_json:
+        click.echo(json.dumps(result.to_dict(), allow_nan=False))
+    else:
+        from onegrad.cli.output import print_result
+
+        print_result(result)
+
+
+def whole_numbers(name: str, text: object) -> list[int]:
+    """Return the whole numbers of a comma list."""
+    from onegrad.describe.exceptions import InvalidInput
+
+    numbers = parse_numbers(name, text)
+    if not all(math.isfinite(number) and number == round(number) for number in numbers):
+        raise InvalidInput(f"{name}={text!r}: must be whole numbers; correct it")
+    return [round(number) for number in numbers]
+
+
+def listed_samples(changes: dict[str, Any]) -> list[int] | None:
+    """Take a comma list out of --samples; None when it is one number, which stays an option."""
+    text = changes.pop("samples", None)
+    if text is None:
+        return None
+    numbers = whole_numbers("samples", text)
+    if len(numbers) == 1:
+        changes["samples"] = numbers[0]
+        return None
+    return numbers
+
+
+def single_samples(changes: dict[str, Any]) -> dict[str, Any]:
+    """Return the options with --samples as one whole number."""
+    from onegrad.describe.exceptions import InvalidInput
+
+    if listed_samples(changes) is not None:
+        raise InvalidInput("samples: must be one number here; predict takes a list")
+    return changes
+
+
+TABLES = (".csv", ".parquet")
+
+
+def check_used(problem: Problem, given: dict[str, Any]) -> None:
+    """Raise InvalidInput where an option of a problem contradicts what would read it."""
+    from onegrad.describe.exceptions import InvalidInput
+    from onegrad.describe.numbers import shown
+
+    for name, reason in _contradictions(problem, given):
+        raise InvalidInput(f"{name}={shown(given[name])}: {reason}")
+
+
+def _contradictions(problem: Problem, given: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield options that nothing reads in this problem, with the rule and the remedy."""
+    if "labels" in given and not problem.teacher.reads_labels:
+        yield "labels", "are read by class labels alone; add --task classification"
+    if "test_samples" in given and problem.test == "exact":
+        yield "test_samples", "an exact test error needs no test points; add --test sampled"
+    file = getattr(problem.data, "file", None)
+    if "label_column" in given and Path(file or "").suffix.lower() not in TABLES:
+        yield "label_column", "belongs to a CSV or Parquet table, the data are none; leave it out"
+    if problem.training.steps == 1:
+        if float(given.get("momentum", 0)):
+            yield "momentum", "acts from the second step on; raise --steps, or leave it out"
+        if given.get("batches") == "reused":
+            yield "batches", "one step has one batch; raise --steps, or leave it out"
+    components = getattr(problem.data, "components", None)
+    if components is not None and len(components) == 1:
+        for name in ("alignment", "equal_totals"):
+            if given.get(name):
+                yield name, "compares components, there is one; add --components, or leave it out"
+    if components is not None and not problem.data.has_spikes:
+        for name in ("strengths", "spread", "alignment", "equal_totals"):
+            if given.get(name):
+                yield name, "is about spikes, there are none; raise --rank, or leave it out"
+
+
+def note_unused(reason: str, *names: str) -> None:
+    """Say of these options, where they were given, that this command does not read them."""
+    context = click.get_current_context()
+    for name in names:
+        if was_given(name):
+            flag = _flag(context, name)
+            warnings.warn(f"{flag} does nothing here: {reason}", stacklevel=2)
+
+
+def note_uncapped(models: str = "") -> None:
+    """Say of --degree-cap that nothing reads it, unless hermite without a degree is asked for."""
+    if "hermite" not in [name.strip() for name in models.split(",")]:
+        note_unused(
+            "it bounds the degree of the model hermite, which is not asked for", "degree_cap"
+        )
+
+
+def note_not_tested(problem: Problem, *, method: str) -> None:
+    """Say of options about tests and draws that theory by this method reads none of them.
+
+    Of real data the test rows are set aside, so that as many must be there.
+    """
+    if problem.data.exact_moments:
+        note_unused("theory integrates test errors and tests nothing", "test", "test_samples")
+    if method == "closed":
+        note_unused("this method draws nothing", "draws", "seed", "workers")
+
+
+def was_given(name: str) -> bool:
+    """Return whether an option stands on the command line, be it with its default value."""
+    source = click.get_current_context().get_parameter_source(name)
+    return source is ParameterSource.COMMANDLINE
+
+
+def _flag(context: click.Context, name: str) -> str:
+    """Return an option as a user writes it."""
+    return next(p.opts[0] for p in context.command.params if p.name == name)
+
+
+# Options that several fields share, set by functions of their own below.
+MIXTURE_ONLY = (
+    *("components", "rank", "strengths", "level", "levels", "means"),
+    *("alignment", "equal_totals", "counts"),
+)
+ROWS_ONLY = (
+    "label_column",
+    "classes",
+    "response",
+    "parts",
+    "centring",
+    "standardise",
+    "equal_traces",
+    "rescale",
+    "input_noise",
+    "fit_share",
+    "components_per_class",
+    "fit_rank",
+)
+# Fields of components by the option that lists a number for each.
+BY_COMPONENT = {"weights": "weight", "labels": "label", "means": "mean", "levels": "level"}
+# Whose an option of a teacher is, where one word says it.
+OF_TEACHERS = {
+    "slope": "--task logistic; give that, or leave it out",
+    "flips": "--task sign or classification; give one, or leave it out",
+    "combine": "--links; give them, or leave it out",
+    "directions": "--links; give them, or leave it out",
+}
+OF_COMPONENTS = (*BY_COMPONENT, "rank", "strengths", "level")
+
+
+def build_problem(file: str | None, options: dict[str, Any]) -> Problem:
+    """Return the problem of the file with the given options in place of its fields."""
+    from onegrad.core.problem import Problem
+
+    given = {name: value for name, value in options.items() if value is not None}
+    fields = _file_fields(file)
+    single = {n: v for n, v in given.items() if n not in (*OF_COMPONENTS, "components", "task")}
+    _choose_teacher(fields, given)
+    set_options(fields, single)
+    if _is_rows(fields, given):
+        _set_rows(fields, given)
+    else:
+        _refuse(given, ROWS_ONLY, "real data; add --data")
+        _set_components(fields, given)
+    _set_task(fields, given)
+    problem = Problem(**fields)
+    check_used(problem, given)
+    return problem
+
+
+def _file_fields(file: str | None) -> dict[str, Any]:
+    from onegrad.describe.toml import read_fields
+
+    return {} if file is None else read_fields(Path(file))
+
+
+def set_options(fields: dict[str, Any], given: dict[str, Any]) -> None:
+    """Put options into a description's fields; a field that excludes others replaces them."""
+    from onegrad.core.problem import Problem
+    from onegrad.describe.value import nested_fields
+
+    places = paths()
+    known: dict[str, FieldInfo] = {}
+    for path, field in nested_fields(Problem):
+        known.setdefault(path, field)
+    rivals = _rivals(Problem)
+    named = {places[name] for name in given}
+    for name, value in given.items():
+        path = places[name]
+        *outer, last = path.split(".")
+        table = fields
+        for depth, part in enumerate(outer, start=1):
+            inner = dict(_table(".".join(outer[:depth]), table.get(part, {})))
+            table[part] = inner
+            table = inner
+        for rival in rivals.get(path, ()):
+            if rival not in named:
+                table.pop(rival.rpartition(".")[2], None)
+        table[last] = converted(name, value, known[path])
+
+
+def _rivals(model: Any, prefix: str = "") -> dict[str, tuple[str, ...]]:
+    """Return which fields exclude which, by path, in a description and what it may hold."""
+    from onegrad.describe.value import nested_models
+
+    out = {
+        f"{prefix}{name}": tuple(f"{prefix}{other}" for other in others)
+        for name, others in model.rivals.items()
+    }
+    for name, field in model.model_fields.items():
+        for _, inner in nested_models(field.annotation, field.metadata):
+            out |= _rivals(inner, f"{prefix}{name}.")
+    return out
+
+
+def converted(name: str, value: Any, field: FieldInfo) -> Any:
+    """Return an option's text as what its field holds: numbers, a list of them, a text."""
+    from onegrad.describe.exceptions import InvalidInput
+    from onegrad.describe.value import choices, holds_list, plain_types
+
+    if not isinstance(value, str) or value in choices(field):
+        return value
+    types = plain_types(field)
+    if holds_list(field, str):
+        return value.split(",")
+    if holds_list(field, float):
+        numbers = parse_numbers(name, value)
+        return numbers[0] if len(numbers) == 1 else numbers
+    if str in types or not {int, float} & set(types):
+        return value
+    try:
+        return int(value) if int in types else float(value)
+    except ValueError:
+        kind = "whole number" if int in types else "number"
+        raise InvalidInput(f"{name}={value!r}: must be a {kind}; correct it") from None
+
+
+def _is_rows(fields: dict[str, Any], given: dict[str, Any]) -> bool:
+    """Return whether the data are rows; what a file says of other data makes room for --data."""
+    from onegrad.data.source import SOURCES
+
+    data = fields.get("data", {})
+    if "data" in given:
+        places = paths()
+        taken = {places[name].split(".")[1] for name in given if "data." in places.get(name, "")}
+        fields["data"] = {name: value for name, value in data.items() if name in taken}
+        return True
+    kind = SOURCES.kind(data)
+    return kind in SOURCES.registry and not SOURCES.registry[kind].exact_moments
+
+
+def _set_rows(fields: dict[str, Any], given: dict[str, Any]) -> None:
+    """Apply --labels and --weights to the classes of real data."""
+    _refuse(given, MIXTURE_ONLY, "a mixture; leave it out")
+    for name, field in (("labels", "targets"), ("weights", "weights")):
+        if name in given:
+            text = given[name]
+            by_rows = name == "weights" and text == "rows"
+            value = text if by_rows else parse_numbers(name, text)
+            fields["data"] = {**fields["data"], field: value}
+
+
+def _refuse(given: dict[str, Any], names: tuple[str, ...], whose: str) -> None:
+    from onegrad.describe.exceptions import InvalidInput
+
+    for name in given:
+        if name in names:
+            raise InvalidInput(f"{name}={given[name]!r}: belongs to {whose}")
+
+
+def _set_components(fields: dict[str, Any], given: dict[str, Any]) -> None:
+    """Apply --components and the options of single components to a mixture."""
+    if not any(name in given for name in ("components", *OF_COMPONENTS)):
+        return
+    from onegrad.data.mixture_source import Component
+
+    if "level" in given and "levels" in given:
+        _refuse(given, ("level",), "all components, --levels to each; leave one out")
+    data = dict(_table("data", fields.get("data", {})))
+    lists: dict[str, list[float]] = {
+        name: parse_numbers(name, given[name]) for name in BY_COMPONENT if name in given
+    }
+    parts = _parts(data, given, lists)
+    for name, numbers in lists.items():
+        for part, number in zip(parts, numbers, strict=True):
+            part[BY_COMPONENT[name]] = number
+    for part in parts:
+        part.setdefault("weight", 1 / len(parts))
+        for name in ("rank", "level", "strengths"):
+            if name in given:
+                part[name] = converted(name, given[name], Component.model_fields[name])
+    data["components"] = parts
+    fields["data"] = data
+
+
+def _parts(
+    data: dict[str, Any], given: dict[str, Any], lists: dict[str, list[float]]
+) -> list[dict[str, Any]]:
+    """Return the tables of as many components as options and file ask for."""
+    from onegrad.data.mixture_source import MOST_COMPONENTS
+    from onegrad.describe.exceptions import InvalidInput
+    from onegrad.describe.numbers import shown
+
+    listed = data.get("components", [{}, {}])
+    if not isinstance(listed, list):
+        raise InvalidInput(f"data.components={shown(listed)}: must be a list of tables; correct it")
+    parts = [dict(_table(f"data.components.{i}", c)) for i, c in enumerate(listed)]
+    count = len(next(iter(lists.values()))) if lists else len(parts)
+    if "components" in given:
+        text = str(given["components"])
+        count = int(text) if text.lstrip("+-").isdigit() else 0
+        if not 1 <= count <= MOST_COMPONENTS:
+            raise InvalidInput(
+                f"components={text}: must be a whole number from 1 to {MOST_COMPONENTS}; change it"
+            )
+    for name, numbers in lists.items():
+        if len(numbers) != count:
+            raise InvalidInput(
+                f"{name}={numbers}: must be {count} numbers, one per component; change one of them"
+            )
+    if count == len(parts):
+        return parts
+    if "components" in data:
+        raise InvalidInput(
+            f"components={count}: the file describes {len(parts)} components; leave the option "
+            "out or edit the file"
+        )
+    return [{} for _ in range(count)]
+
+
+def _choose_teacher(fields: dict[str, Any], given: dict[str, Any]) -> None:
+    """Make room for the teacher of --link or --links in what a file says of another."""
+    from onegrad.data.teachers import TEACHERS
+
+    wanted = [name for name in ("link", "links") if name in given]
+    if len(wanted) != 1 or "teacher" not in fields:
+        return
+    teacher = _table("teacher", fields["teacher"])
+    if {"link": "index", "links": "indices"}[wanted[0]] != TEACHERS.kind(teacher):
+        fields["teacher"] = {name: teacher[name] for name in ("noise",) if name in teacher}
+
+
+def _set_task(fields: dict[str, Any], given: dict[str, Any]) -> None:
+    """Choose the teacher that --task names; what a file says of another kind makes room."""
+    from onegrad.data.teachers import TEACHERS
+
+    teacher = dict(_table("teacher", fields.get("teacher", {})))
+    if "task" not in given:
+        _refuse_of_others(given, TEACHERS.kind(teacher))
+        return
+    regression = "indices" if "links" in teacher else "index"
+    kind = {"regression": regression, "classification": "labels"}.get(given["task"], given["task"])
+    others = _refuse_of_others(given, kind)
+    fields["teacher"] = {n: v for n, v in teacher.items() if n not in others} | {"kind": kind}
+
+
+def _refuse_of_others(given: dict[str, Any], kind: str) -> set[str]:
+    """Return the fields that teachers of another kind alone have; refuse options for them."""
+    from onegrad.data.teachers import TEACHERS
+
+    if kind not in TEACHERS.registry:
+        return set()  # the problem says which there are
+    own = set(TEACHERS.registry[kind].model_fields)
+    others = {name for other in TEACHERS.kinds() for name in other.model_fields} - own
+    for name, path in paths().items():
+        if path in {f"teacher.{other}" for other in others}:
+            _refuse(given, (name,), OF_TEACHERS.get(name, "another --task; leave it out"))
+    return others
+
+
+def _table(name: str, value: object) -> dict[str, Any]:
+    from onegrad.describe.exceptions import InvalidInput
+    from onegrad.describe.numbers import shown
+
+    if not isinstance(value, dict):
+        raise InvalidInput(f"{name}={shown(value)}: must be a table of fields; correct it")
+    return value

@@ -1,4 +1,4 @@
-"""Where inputs and labels come from: sources, the populations that they draw, teachers.
+"""Sources of inputs and labels: mixtures, real data, teachers.
 
 May import: describe, calculus. Read first: `source.py`.
 """

@@ -9,9 +9,8 @@ from pydantic import Field, PlainValidator, model_validator
 
 from onegrad.data.mixture import Gaussian, Mixture, align_directions, draw_directions
 from onegrad.data.source import SOURCES, Source
-from onegrad.describe.arrays import Array, Floats
-from onegrad.describe.checks import is_list, real_numbers, shown
-from onegrad.describe.fields import (
+from onegrad.describe.numbers import Array, Floats, is_list, real_numbers, shown
+from onegrad.describe.value import (
     Cosine,
     CountOrZero,
     Flag,
@@ -19,9 +18,9 @@ from onegrad.describe.fields import (
     Positive,
     Real,
     Unit,
+    Value,
     control,
 )
-from onegrad.describe.value import Value
 
 MOST_COMPONENTS = 10_000
 

@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onegrad.calculus import functions
+from onegrad.calculus.expectations import ROUNDING, link_moments
 from onegrad.calculus.function import Function
-from onegrad.calculus.link_moments import ROUNDING, link_moments
-from onegrad.data.multi_index import MultiIndex, named_links
-from onegrad.describe.arrays import Floats
-from onegrad.describe.checks import whole_number
+from onegrad.data.joint_teachers import MultiIndex, named_links
 from onegrad.describe.exceptions import InvalidInput
+from onegrad.describe.numbers import Floats, whole_number
 
 LARGEST_DEGREE = 12
 MOST_ENTRIES = 10**6  # of a Hermite tensor

@@ -1,4 +1,4 @@
-"""Descriptions as frozen values: how they are checked, changed, named, kept and registered.
+"""Frozen descriptions: how they are checked, changed, named, saved and registered.
 
 May import: nothing of onegrad. Read first: `value.py`.
 """

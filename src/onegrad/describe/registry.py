@@ -1,4 +1,4 @@
-"""Registries: what names stand for, what users have added, and how workers learn of it.
+"""Registries: what names stand for, what users have added, how workers learn of it.
 
 A registry maps names to functions, models, kinds of sources, … What a user registers is shipped to
 worker processes as a snapshot and adopted there.
@@ -12,11 +12,17 @@ import importlib
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from math import isfinite, nan
 from typing import Any, Generic, TypeVar
 
-from onegrad.describe.checks import shown
-from onegrad.describe.digests import digest_of_bytes
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, core_schema
+
 from onegrad.describe.exceptions import InvalidInput
+from onegrad.describe.files import digest_of_bytes
+from onegrad.describe.numbers import shown
+from onegrad.describe.value import Value
 
 LONGEST_NAME = 100
 LONGEST_LIST = 240  # letters of the names in a message; all of onegrad's own fit
@@ -153,3 +159,158 @@ def mark_of_source(definition: type | Callable[..., Any]) -> str:
             return mark_of_source(type(definition))
         text = f"{definition.__module__}.{definition.__qualname__}"
     return digest_of_bytes(text.encode())
+
+
+def _as_written(argument: str | None) -> str | None:
+    return argument
+
+
+@dataclass(frozen=True)
+class NamedFamily(Generic[T]):
+    """Things of one name: `make` is given the text after the colon, nothing where there is none.
+
+    `argument` is the word for it in lists of names, None where there is nothing to give; `spell`
+    returns the one text of equal arguments, with the default written out.
+    """
+
+    make: Callable[..., T]
+    argument: str | None = None
+    spell: Callable[[str | None], str | None] = _as_written
+
+    def names(self, name: str) -> list[str]:
+        """Return how things of this family are asked for."""
+        return [name] if self.argument is None else [name, f"{name}:{self.argument}"]
+
+
+class Families(Registry[NamedFamily[T]]):
+    """A registry of families; `noun` is what messages call one of their things."""
+
+    def __init__(
+        self, title: str, noun: str, built_in: dict[str, NamedFamily[T]], *, home: str
+    ) -> None:
+        super().__init__(title, built_in, home=home)
+        self.noun = noun
+
+    def made(self, text: str, *, field: str) -> tuple[str, T]:
+        """Return the one text of what is asked for, and the thing; `field` names it in errors."""
+        name, argument = self._split(text, field)
+        family = self[name]
+        try:
+            spelled = family.spell(argument)
+            thing = family.make() if spelled is None else family.make(spelled)
+        except InvalidInput:
+            raise
+        except (TypeError, ValueError) as error:
+            reason = " ".join(str(error).split())
+            remedy = f"write {' or '.join(family.names(name))}"
+            raise InvalidInput(f"{field}={text!r}: {reason}; {remedy}") from error
+        return name if spelled is None else f"{name}:{spelled}", thing
+
+    def forms(self) -> list[str]:
+        """Return how everything is asked for."""
+        return [form for name in self for form in self[name].names(name)]
+
+    def mark_of(self, text: str, *, field: str) -> str | None:
+        """Return the mark of what a user registered, None for what comes with onegrad."""
+        return self.mark(self._split(text, field)[0])
+
+    def _split(self, text: object, field: str) -> tuple[str, str | None]:
+        """Return the known name and the argument of a text."""
+        if not isinstance(text, str):
+            article = f"the name of a {self.noun}"
+            raise InvalidInput(f"{field}={shown(text)}: must be {article}; correct it")
+        family, colon, argument = (part.strip() for part in text.partition(":"))
+        name = family if family in self else family.lower()
+        if name not in self or (colon and self[name].argument is None):
+            raise self.unknown(text, field=field, known=self.forms())
+        return name, argument if colon else None
+
+
+def spelled_number(word: str, default: float) -> Callable[[str | None], str]:
+    """Return what spells an argument that is a number above 0; `word` is its name in messages."""
+
+    def spell(argument: str | None) -> str:
+        try:
+            number = default if argument is None else float(argument)
+        except ValueError:
+            number = nan
+        if not (isfinite(number) and number > 0):
+            raise ValueError(f"{word} must be a finite number greater than 0")
+        return number_text(number)
+
+    return spell
+
+
+def number_text(value: float) -> str:
+    """Return the shortest text of a number that reads back as the same."""
+    short = f"{value:g}"
+    return short if float(short) == value else repr(value)
+
+
+V = TypeVar("V", bound=Value)
+K = TypeVar("K", bound=Value)
+
+
+@dataclass(frozen=True)
+class Kinds(Generic[V]):
+    """The descriptions that a field may hold: subclasses of `base` by their `kind`.
+
+    `guess` names the kind of fields that do not say theirs. Used as metadata of a field:
+    `Annotated[Source, SOURCES]`.
+    """
+
+    base: type[V]
+    registry: Registry[type[V]]
+    guess: Callable[[dict[str, Any]], str]
+
+    def kinds(self) -> Iterator[type[V]]:
+        """Yield the registered classes."""
+        return (self.registry[name] for name in self.registry)
+
+    def register(self, description: type[V]) -> type[V]:
+        """Return a class after registering it under the default of its field `kind`."""
+        base = self.base.__name__
+        if not isinstance(description, type) or not issubclass(description, self.base):
+            raise InvalidInput(
+                f"description={shown(description)}: must be a subclass of {base}; derive one"
+            )
+        name = description.model_fields["kind"].default
+        if not isinstance(name, str):
+            raise InvalidInput(
+                f"description={shown(description)}: its field kind must have a name as default; "
+                'write kind: Literal["name"] = "name"'
+            )
+        self.registry.add(name, description, mark=mark_of_source(description))
+        return description
+
+    def built_in(self, description: type[K]) -> type[K]:
+        """Return a class of onegrad's own after registering it."""
+        self.registry.put(description.model_fields["kind"].default, description)  # type: ignore[arg-type]
+        return description
+
+    def kind(self, value: Any) -> str:
+        """Return the kind of a description, or of fields that make one."""
+        if isinstance(value, self.base):
+            return str(value.kind)  # type: ignore[attr-defined]
+        if not isinstance(value, dict):
+            return ""
+        said = value.get("kind")
+        return self.guess(value) if said is None else str(said)
+
+    def read(self, value: Any) -> V:
+        """Return the description of a value: itself, or made from a table of fields."""
+        if isinstance(value, self.base):
+            return value
+        if not isinstance(value, dict):
+            raise ValueError("must be a table of fields; correct it")
+        return self.registry.get(self.kind(value), field="kind")(**value)
+
+    def __get_pydantic_core_schema__(
+        self, _source: Any, _handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(self.read)
+
+    def __get_pydantic_json_schema__(
+        self, _schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        return {"oneOf": [handler(kind.__pydantic_core_schema__) for kind in self.kinds()]}

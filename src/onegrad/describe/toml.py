@@ -12,11 +12,9 @@ from zipfile import BadZipFile
 import numpy as np
 import tomli_w
 
-from onegrad.describe.arrays import Array
-from onegrad.describe.bounded_files import check_claims, read_description
-from onegrad.describe.checks import shown
 from onegrad.describe.exceptions import InvalidInput
-from onegrad.describe.files import replace_file
+from onegrad.describe.files import check_claims, read_description, replace_file
+from onegrad.describe.numbers import Array, shown
 
 INLINE_NUMBERS = 64  # arrays up to this size stand in the TOML itself
 PRINTED_NUMBERS = 10_000

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _check_sample_weight
 
-from onegrad.describe.arrays import Floats, holds_masked
 from onegrad.describe.exceptions import InvalidInput
+from onegrad.describe.numbers import Floats, holds_masked
 
 
 def validated(estimator: Any, *arrays: Any, **how: Any) -> Any:

@@ -2,5 +2,5 @@
 
 `page/` holds the page itself. Labels, ranges and sentences come from the fields of the problem.
 
-May import: all folders above but running and figures. Read first: `serve.py`.
+May import: all folders above but sweeps and papers. Read first: `server.py`.
 """

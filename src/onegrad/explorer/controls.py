@@ -11,13 +11,12 @@ import numpy as np
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from onegrad.describe.checks import LARGEST_COUNT, shown
+from onegrad.core.problem import Problem
 from onegrad.describe.exceptions import InvalidInput
+from onegrad.describe.numbers import LARGEST_COUNT, shown
 from onegrad.describe.registry import registered_names
-from onegrad.describe.schema import bounds_of, choices, nested_models, plain_types
-from onegrad.describe.value import Value
+from onegrad.describe.value import Value, bounds_of, choices, nested_models, plain_types
 from onegrad.explorer.state import FOLLOWING, ExplorerState, changed, companions_of, value_at
-from onegrad.problem.problem import Problem
 
 OPEN = ("data", "teacher")  # fields that hold one of several kinds
 BELOW = 4.0  # room under a default that is smaller than its slider's usual end

@@ -11,24 +11,25 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.describe.checks import shown
+from onegrad.closed.problem import (
+    closed_problem,
+    predict_closed,
+    predict_closed_together,
+    require_closed,
+    require_closed_models,
+)
+from onegrad.core.model_names import models_named, resolve_models
+from onegrad.core.models import Model
+from onegrad.core.problem import Problem
+from onegrad.core.trial import run_trial
 from onegrad.describe.exceptions import Failure, InvalidInput
+from onegrad.describe.numbers import shown
 from onegrad.explorer.controls import BATCHED, SAMPLES, CurveAxis, axis_of, problem_at
 from onegrad.explorer.state import ExplorerState
 from onegrad.explorer.workers import Workers
-from onegrad.models.model import Model
-from onegrad.models.resolve import models_named, resolve_models
-from onegrad.problem.problem import Problem
-from onegrad.verbs.closed_draw import (
-    predict_closed,
-    predict_closed_together,
-    require_closed_models,
-)
-from onegrad.verbs.closed_setting import closed_problem, require_closed
+from onegrad.results.errors import Errors, standard_error
 from onegrad.verbs.cost import check_memory
-from onegrad.verbs.errors import Errors, standard_error
-from onegrad.verbs.prediction import predict, predict_curve, require_theory
-from onegrad.verbs.trial import run_trial
+from onegrad.verbs.predict import predict, predict_curve, require_theory
 
 CLOSED, TYPES = "closed", "types"
 TYPE_DRAWS = 1

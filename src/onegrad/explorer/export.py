@@ -6,15 +6,14 @@ import pprint
 import shlex
 from typing import Any
 
-from onegrad.describe.arrays import Array
-from onegrad.describe.checks import shown
+from onegrad.core.flags import PROBLEM_FLAGS
+from onegrad.core.problem import Problem
 from onegrad.describe.exceptions import InvalidInput
-from onegrad.describe.paths import leaves
+from onegrad.describe.numbers import Array, shown
 from onegrad.describe.toml import printed
+from onegrad.describe.value import leaves
 from onegrad.explorer.controls import BATCHED, SAMPLES, axis_of
 from onegrad.explorer.state import ExplorerState
-from onegrad.problem.flags import PROBLEM_FLAGS
-from onegrad.problem.problem import Problem
 
 FORMS = ("python", "toml", "command")
 CURVE_POINTS = 12

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from onegrad import __version__
-from onegrad.data.rows.reading import is_here
+from onegrad.core.model_names import models_named as _models_named  # noqa: F401 (registers)
+from onegrad.core.models import MODELS
+from onegrad.core.problem import Problem
+from onegrad.data.rows_files import is_here
 from onegrad.describe.exceptions import InvalidInput
-from onegrad.describe.paths import leaves
+from onegrad.describe.value import leaves
 from onegrad.explorer.controls import AXIS_FIELDS, controls_of, number_controls
 from onegrad.explorer.export import own_fields
 from onegrad.explorer.state import START, ExplorerState, StartingProblems
-from onegrad.models.model import MODELS
-from onegrad.models.resolve import models_named as _models_named  # noqa: F401 (registers)
-from onegrad.problem.problem import Problem
 
 DEFAULT = "default"
 SIZES = ("dimension", "readout.samples", "training.samples", "test_samples")

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from math import log
 from typing import Any
 
+from onegrad.core.problem import Problem
+from onegrad.core.scaling import RATES
 from onegrad.data.mixture_source import MixtureSource
 from onegrad.data.source import SOURCES
-from onegrad.data.teacher import TEACHERS
-from onegrad.describe.checks import shown
+from onegrad.data.teachers import TEACHERS
 from onegrad.describe.exceptions import InvalidInput
-from onegrad.describe.kinds import Kinds
-from onegrad.problem.problem import Problem
-from onegrad.problem.scaling import RATES
+from onegrad.describe.numbers import shown
+from onegrad.describe.registry import Kinds
 
 RATE_FIELDS = tuple(f"scaling.{name}" for name in RATES)
 

@@ -9,10 +9,15 @@ from typing import Any
 import numpy as np
 
 from onegrad.calculus.spectra import spectrum
-from onegrad.describe.arrays import Floats
-from onegrad.describe.checks import shown
+from onegrad.closed.problem import closed_problem
+from onegrad.closed.setting import ClosedSetting
+from onegrad.closed.solve import ClosedTheory
+from onegrad.closed.step import NeuronTypes, StepLaw, initial_features, initial_types, step_law
+from onegrad.core.instance import draw, initialise
+from onegrad.core.problem import Problem
+from onegrad.core.run import finished_run
 from onegrad.describe.exceptions import Failure, InvalidInput
-from onegrad.diagnostics.alignment import watched_directions
+from onegrad.describe.numbers import Floats, shown
 from onegrad.explorer.curves import (
     CLOSED,
     TYPES,
@@ -25,16 +30,7 @@ from onegrad.explorer.curves import (
 )
 from onegrad.explorer.state import ExplorerState, changed, value_at
 from onegrad.explorer.workers import Workers
-from onegrad.problem.problem import Problem
-from onegrad.theory.closed.closed_errors import ClosedTheory
-from onegrad.theory.closed.initial_types import initial_features, initial_types
-from onegrad.theory.closed.neuron_types import NeuronTypes
-from onegrad.theory.closed.setting import ClosedSetting
-from onegrad.theory.closed.step_law import StepLaw, step_law
-from onegrad.training.instance import draw
-from onegrad.training.layers import initialise
-from onegrad.training.run import finished_run
-from onegrad.verbs.closed_setting import closed_problem
+from onegrad.verbs.observe import watched_directions
 
 CURVE_POINTS = 60
 MOST_ENTRIES = 4_000_000  # of F̂, for the singular values of a drawn one

@@ -22,8 +22,8 @@ from typing import Any
 
 from onegrad.describe.exceptions import Failure, InvalidInput
 from onegrad.describe.registry import Snapshot, adopt, snapshot
-from onegrad.machine.memory import machine_bytes
-from onegrad.machine.workers import Worker
+from onegrad.machine.cost import machine_bytes
+from onegrad.machine.pool import Worker
 
 GRACE_SECONDS = 1.0  # for a call that nobody waits for any more
 LEAST_BYTES, SHARE = 2e9, 0.5  # of the machine's memory, for one worker

@@ -1,4 +1,4 @@
-"""What this machine has: memory, speed, worker processes with one BLAS thread each, signals.
+"""This machine: worker processes with one BLAS thread each, signals, progress, speed, memory.
 
 May import: describe. Read first: `pool.py`.
 """

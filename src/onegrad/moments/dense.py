@@ -11,13 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onegrad.data.mixture import Mixture
-from onegrad.data.teacher import Teacher
-from onegrad.describe.arrays import Floats
-from onegrad.models.feature_map import FeatureMap
-from onegrad.models.laws import preactivation_laws
+from onegrad.data.teachers import Teacher
+from onegrad.describe.numbers import Floats
+from onegrad.moments.feature_laws import FeatureMap, preactivation_laws
 from onegrad.moments.label_moments import label_moments
-from onegrad.moments.pairs import closed_pairs, pair_covariances
-from onegrad.moments.series import Series, powers
+from onegrad.moments.pairs import Series, closed_pairs, pair_covariances, powers
 
 ROWS, COLUMNS = 128, 256  # of a block of pairs: a few of them fit the cache
 # Of the largest E φ², per pair: theory has errors of its own far above it.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from onegrad.core.problem import Problem
 from onegrad.plotting.style import metric_label, value_text
-from onegrad.problem.problem import Problem
-from onegrad.running.sweeps import Sweep
+from onegrad.sweeps.sweep import Sweep
 
 FEW_VALUES = 5  # of an axis, so that all of them are listed
 

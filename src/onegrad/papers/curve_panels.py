@@ -8,21 +8,22 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from onegrad.papers.constant_predictor import near_constants, with_constant
-from onegrad.papers.deviations import Deviation, curve_deviations, deviation
 from onegrad.papers.panel import Panel
 from onegrad.papers.panel_kinds import PanelKind
 from onegrad.papers.panel_table import (
     CLOSED,
     has_closed,
     metric_lines,
+    near_constants,
     panel_table,
     panes,
     unique,
+    with_constant,
 )
+from onegrad.papers.published import Deviation, curve_deviations, deviation
 from onegrad.plotting.style import model_name
 from onegrad.plotting.view import Curve, Plot, View, along
-from onegrad.running.table import Results
+from onegrad.sweeps.results import Results
 
 WAYS = 5  # curves of the second way
 

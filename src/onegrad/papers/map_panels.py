@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 from onegrad.papers.curve_panels import gap_sizes
-from onegrad.papers.deviations import Deviation, closed_deviation, curve_deviations
 from onegrad.papers.panel import Panel
 from onegrad.papers.panel_kinds import PanelKind
 from onegrad.papers.panel_table import (
@@ -19,9 +18,10 @@ from onegrad.papers.panel_table import (
     panes,
     placed_lines,
 )
+from onegrad.papers.published import Deviation, closed_deviation, curve_deviations
 from onegrad.plotting.maps import Grids, heat_maps, value_grid
 from onegrad.plotting.view import View
-from onegrad.running.table import Results
+from onegrad.sweeps.results import Results
 
 GAP_RANGE = (4.0, 100.0)  # per cent; the colours of gaps end here
 DEGREES = 6  # that have colours

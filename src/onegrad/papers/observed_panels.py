@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from onegrad.data.multi_index import MultiIndex
+from onegrad.data.joint_teachers import MultiIndex
 from onegrad.data.staircase import staircase
 from onegrad.papers.curve_panels import curve_of
 from onegrad.papers.panel import Panel
@@ -18,7 +18,7 @@ from onegrad.papers.panel_kinds import PanelKind
 from onegrad.papers.panel_table import COLUMNS, unique
 from onegrad.plotting.maps import heat_maps, value_grid
 from onegrad.plotting.view import GREY, RED, Curve, Plot, View, along
-from onegrad.running.table import Results
+from onegrad.sweeps.results import Results
 
 PARTS = {"gradient": "gradients", "weights": "weights"}
 

@@ -9,11 +9,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from onegrad.machine.rates import Rates
+from onegrad.core.problem import Problem
+from onegrad.machine.cost import Rates
 from onegrad.plotting.style import metric_label, value_text
-from onegrad.problem.problem import Problem
-from onegrad.running.closed_rows import closed_seconds
-from onegrad.running.sweeps import Sweep, Verb
+from onegrad.sweeps.results import closed_seconds
+from onegrad.sweeps.sweep import Sweep, Verb
 from onegrad.verbs.cost import seconds
 
 Scale = Literal["quick", "paper"]

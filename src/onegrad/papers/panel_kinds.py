@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from onegrad.papers.deviations import Deviation
 from onegrad.papers.panel import Panel
+from onegrad.papers.published import Deviation
 from onegrad.plotting.matplotlib_figure import draw
 from onegrad.plotting.view import View
-from onegrad.running.table import Results
+from onegrad.sweeps.results import Results
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

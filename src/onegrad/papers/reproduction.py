@@ -8,21 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from onegrad.describe.checks import whole_number
 from onegrad.describe.exceptions import Failure, InvalidInput
+from onegrad.describe.numbers import whole_number
 from onegrad.papers.panel import SCALES, Panel, Scale, Study
-from onegrad.papers.panel_declaration import is_panel_file, register_panel_file
-from onegrad.papers.panel_registry import STUDIES, chosen_panels
+from onegrad.papers.panel_registry import STUDIES, chosen_panels, is_panel_file, register_panel_file
 from onegrad.papers.published import PANED
 from onegrad.papers.report import write_report
 from onegrad.papers.saved_panels import write_panel
-from onegrad.running.closed_rows import closed_tasks
-from onegrad.running.driver import Done, run_plan
-from onegrad.running.jobs import Task
-from onegrad.running.plan import Plan, plan_sweeps, setting_records
-from onegrad.running.store import Contents
-from onegrad.running.sweeps import Sweep
-from onegrad.running.table import Results
+from onegrad.sweeps.driver import Done, run_plan
+from onegrad.sweeps.plan import Plan, Task, plan_sweeps, setting_records
+from onegrad.sweeps.results import Results, closed_tasks
+from onegrad.sweeps.store import Contents
+from onegrad.sweeps.sweep import Sweep
 
 DRAW_SECONDS = 1.0  # that a panel's picture takes, about
 STORE = "sweeps"  # the folder of rows inside the output folder

@@ -15,19 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from onegrad.describe.digests import checksum_of_bytes
 from onegrad.describe.exceptions import InvalidInput
-from onegrad.describe.files import replace_file, set_aside
-from onegrad.describe.guarded import Damaged, seal, unseal
+from onegrad.describe.files import Damaged, checksum_of_bytes, replace_file, seal, set_aside, unseal
 from onegrad.papers.captions import setting_rows
-from onegrad.papers.constant_predictor import constant_words
-from onegrad.papers.deviations import pane_deviation
 from onegrad.papers.map_panels import linear_gap_lines
 from onegrad.papers.panel import Panel
 from onegrad.papers.panel_registry import PANELS, caption_at, kind_of, study_of
-from onegrad.papers.panel_table import CLOSED, COLUMNS, PANE, metric_lines
+from onegrad.papers.panel_table import CLOSED, COLUMNS, PANE, constant_words, metric_lines
 from onegrad.papers.published import (
     PANED,
+    pane_deviation,
     pane_words,
     published_basis,
     published_pane,
@@ -35,8 +32,8 @@ from onegrad.papers.published import (
 )
 from onegrad.plotting.style import save
 from onegrad.plotting.view import View
-from onegrad.running.jobs import versions
-from onegrad.running.table import Results
+from onegrad.sweeps.plan import versions
+from onegrad.sweeps.results import Results
 
 if TYPE_CHECKING:
     from onegrad.papers.reproduction import PanelRows, Reproduction

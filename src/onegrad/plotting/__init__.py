@@ -1,4 +1,4 @@
-"""Pictures of results and of panels: views as plain data, and one renderer for matplotlib.
+"""Pictures of results and panels: views as plain data, and one renderer for matplotlib.
 
 matplotlib is imported when something is drawn.
 

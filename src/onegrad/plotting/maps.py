@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from onegrad.describe.arrays import Floats
+from onegrad.describe.numbers import Floats
 from onegrad.plotting.view import HeatMap
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from onegrad.describe.checks import one_of
 from onegrad.describe.extras import require_extra
+from onegrad.describe.numbers import one_of
 from onegrad.plotting.style import (
     LEVEL_COLOURS,
     MARKS,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from onegrad.describe.arrays import Floats
 from onegrad.describe.exceptions import InvalidInput
+from onegrad.describe.numbers import Floats
 from onegrad.plotting.view import BLACK, RED, Curve, Level, Plot, along
 
 if TYPE_CHECKING:

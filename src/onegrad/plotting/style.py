@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from onegrad.describe.arrays import Floats
-from onegrad.describe.checks import shown
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.extras import require_extra
 from onegrad.describe.files import replace_file
+from onegrad.describe.numbers import Floats, shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

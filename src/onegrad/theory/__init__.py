@@ -1,4 +1,6 @@
-"""Equations of the theory alone: nothing is drawn, trained or tested here.
+"""The theory by types: errors from a few moments of every type of sample.
 
-May import: describe, calculus, data, models, moments. Read first: `ridge_by_types.py`.
+The equations draw nothing and train nothing, and share no code with the simulation.
+
+May import: describe, calculus, data, moments. Read first: `equations.py`.
 """

@@ -27,10 +27,9 @@ import numpy as np
 from onegrad.calculus import functions
 from onegrad.calculus.expectations import decays, hermite_coefficients, second_moment
 from onegrad.calculus.function import Function
-from onegrad.describe.arrays import Floats
-from onegrad.describe.checks import positive_number, positive_numbers
 from onegrad.describe.exceptions import InvalidInput, NotConverged
-from onegrad.describe.screen import OnScreen, ScreenTable
+from onegrad.describe.numbers import Floats, positive_number, positive_numbers
+from onegrad.describe.tables import OnScreen, ScreenTable
 
 REACH, STEP = 8.0, 0.05  # of the spike coordinate κ, in deviations
 MOST_NODES = 20_000

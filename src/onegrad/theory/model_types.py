@@ -16,20 +16,23 @@ from functools import cached_property
 import numpy as np
 
 from onegrad.data.mixture import Mixture
-from onegrad.data.teacher import Teacher
-from onegrad.describe.arrays import Floats
+from onegrad.data.teachers import Teacher
 from onegrad.describe.exceptions import NotConverged
-from onegrad.models.feature_map import FeatureMap
-from onegrad.theory.by_types import TypeAlgebra
-from onegrad.theory.classes_by_types import ClassesByTypes
-from onegrad.theory.errors_by_types import Solution, TypeErrors, solve_by_types, tabulated
-from onegrad.theory.grid_types import Types, all_types, fits_grid
-from onegrad.theory.margins import Margins, PointBlock
-from onegrad.theory.own_covariances import OwnCovariances
+from onegrad.describe.numbers import Floats
+from onegrad.moments.feature_laws import FeatureMap
+from onegrad.theory.algebra import (
+    OwnCovariances,
+    SharedCovariance,
+    TypeAlgebra,
+    component_moments,
+    grid_labels,
+    grid_moments,
+    unevenness,
+)
+from onegrad.theory.equations import ClassesByTypes, Solution, TypeErrors, solve_by_types, tabulated
+from onegrad.theory.grid import GridTooLarge, Types, all_types, fits_grid
+from onegrad.theory.points import Margins, PointBlock
 from onegrad.theory.reliability import known_failures, reach_spread, theory_error
-from onegrad.theory.shared_covariance import SharedCovariance
-from onegrad.theory.spike_grid import GridTooLarge
-from onegrad.theory.type_moments import component_moments, grid_labels, grid_moments, unevenness
 
 LARGEST_UNEVENNESS = 0.8  # of types that share a covariance
 LARGEST_CORRELATION = 0.9  # of output and projection, squared, for types that share a covariance

@@ -13,14 +13,13 @@ from math import exp, log
 
 import numpy as np
 
-from onegrad.calculus.loss_failures import (
+from onegrad.calculus.loss_expectations import (
     CORNER_ERROR,
     few_margins_bend,
     loss_failures,
     small_rate_failures,
 )
-from onegrad.theory.convex_by_types import ConvexByTypes
-from onegrad.theory.ridge_by_types import RidgeByTypes
+from onegrad.theory.equations import ConvexByTypes, RidgeByTypes
 
 # log error = constant + Σ slope · log indicator, fitted by benchmarks/calibrate.py. The spread of
 # the reach tells little more: where it matters, types have a covariance each.

@@ -1,18 +1,24 @@
-"""What a trial or a prediction costs: operations by stage in n, m and k, seconds, and memory."""
+"""The cost of a computation, estimated before it starts: time and memory."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from onegrad.calculus.rules import get_rule
+from onegrad.core.batches import BLOCK_ROWS, HELD_BYTES
+from onegrad.core.low_degree import uses_least_squares
+from onegrad.core.models import Model
+from onegrad.core.problem import Problem
 from onegrad.describe.exceptions import InvalidInput
-from onegrad.machine.memory import INTERPRETER_BYTES, machine_bytes, require_memory
-from onegrad.machine.rates import Rates, Resource, Stage
-from onegrad.models.model import Model
-from onegrad.problem.problem import Problem
-from onegrad.theory.type_moments import LEAST_DIMENSION, STRUCTURED_FROM
-from onegrad.training.batches import BLOCK_ROWS, HELD_BYTES
-from onegrad.training.low_degree import uses_least_squares
+from onegrad.machine.cost import (
+    INTERPRETER_BYTES,
+    Rates,
+    Resource,
+    Stage,
+    machine_bytes,
+    require_memory,
+)
+from onegrad.theory.algebra import LEAST_DIMENSION, STRUCTURED_FROM
 
 SERIES_ORDERS = 6.0  # orders of a pair series at typical correlations, per component
 QUADRATURE_NODES = 800.0  # evaluations of σ per neuron and component for its expectations

@@ -1,4 +1,4 @@
-"""Theory on a fitted mixture beside networks on rows that the fit has not seen, and what to say."""
+"""Theory on a fitted mixture compared with networks on rows that the fit has not seen."""
 
 from __future__ import annotations
 
@@ -6,10 +6,46 @@ import warnings
 
 import numpy as np
 
-from onegrad.problem.problem import Problem
-from onegrad.verbs.compared_metric import COMPARED
-from onegrad.verbs.errors import Errors
-from onegrad.verbs.tuned_contrast import FitCheck
+from onegrad.core.problem import Problem
+from onegrad.describe.exceptions import InvalidInput
+from onegrad.describe.numbers import shown
+from onegrad.results.errors import Errors
+from onegrad.results.tuned import FitCheck
+
+COMPARED = ("test_mse", "misclassification", "test_loss")
+
+
+def require_metric(problem: Problem, metric: str) -> None:
+    """Raise InvalidInput where theory does not predict the metric of the problem."""
+    if not isinstance(metric, str) or metric not in COMPARED:
+        raise InvalidInput(
+            f"metric={shown(metric)}: must be one of {', '.join(COMPARED)}; choose one"
+        )
+    altered = problem.noisy or problem.training.subtract != "none"
+    counted = problem.classes or (problem.binary and not altered)
+    if metric == "misclassification" and not counted:
+        raise InvalidInput(
+            "metric='misclassification': needs one output per class, or labels of +1 and -1 "
+            "without noise or subtraction; use --task classification, or test_mse"
+        )
+    if metric == "test_loss" and problem.readout.loss == "square":
+        raise InvalidInput(
+            "metric='test_loss': readout.loss='square' has the test MSE alone; use test_mse, or "
+            "name another loss"
+        )
+
+
+def note_preparation(problem: Problem) -> None:
+    """Warn where real data are prepared by the class of each row, test points included."""
+    if getattr(problem.data, "reads_test_labels", False):
+        centring = getattr(problem.data, "centring", "")
+        how = "centring='class'" if centring == "class" else "equal_traces"
+        warnings.warn(
+            f"data.{how}: prepares a test point by its own class, which needs its label; for "
+            "errors on new data use centring='midpoint' without equal_traces",
+            stacklevel=3,
+        )
+
 
 CHECK_TRIALS = 16
 
@@ -62,7 +98,7 @@ def check_theory(
     `problem` has one penalty; trials share seed, first layer and steps' rows with the draws of
     theory. Both standard errors count.
     """
-    from onegrad.verbs.simulation import simulate  # late: theory loads nothing that trains
+    from onegrad.verbs.simulate import simulate  # late: theory loads nothing that trains
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what there is to say was said of the prediction

@@ -1,4 +1,0 @@
-"""Sweeps: settings × trials as jobs on engines, rows in a store, tables of them.
-
-May import: all folders above. Read first: `driver.py`.
-"""

@@ -1,0 +1,253 @@
+"""The engine beyond one machine: Dask distributed, through any scheduler's address."""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import re
+import socket
+import sys
+import time
+import warnings
+from collections import deque
+from collections.abc import Iterator
+from typing import Any
+
+from onegrad.core.streams import NUMERICS
+from onegrad.describe.exceptions import Failure, InvalidInput
+from onegrad.describe.extras import require_extra
+from onegrad.describe.numbers import shown
+from onegrad.describe.registry import snapshot
+from onegrad.machine.pool import RETRY_SECONDS
+from onegrad.machine.signals import interrupts_ignored
+from onegrad.sweeps.driver import Engine, lost_outcome
+from onegrad.sweeps.plan import Outcome, Task, run_in_worker
+
+CONNECT_SECONDS = 10
+PROTOCOLS, LAST_PORT = ("tcp", "tls", "ws", "wss"), 65535
+MAIN_GUARD = 'put what a script does under if __name__ == "__main__":'
+IN_FLIGHT_PER_THREAD = 3  # so that no worker waits for the driver
+DEATHS_ALLOWED = 4  # of workers until the scheduler gives a task up (its allowed-failures + 1)
+POLL_SECONDS, LOOK_SECONDS, NO_WORKERS_SECONDS = 0.01, 2.0, 600
+# Until a cluster made here gives a place up whose worker died: never, for its nanny starts another,
+# and Dask looks once, at a moment when that one may be dead again.
+LOST_SECONDS = 30 * 24 * 3600
+FETCH_SECONDS = 10  # for an outcome that is there; then its worker is taken for lost
+
+
+class EngineLost(Failure):
+    """The cluster is gone; what was stored stays."""
+
+
+def dask_engine(address: str, *, workers: int, needed: float) -> Engine:
+    """Return the engine of a Dask cluster: a scheduler's address, or "local" for one made here.
+
+    `needed` is the peak memory of a trial, compared with what each worker is allowed.
+    """
+    distributed = _distributed(address)
+    from dask.config import set as dask_settings
+
+    client = _client(distributed, address, workers)
+    try:
+        _check_memory(client, address, needed)
+    except InvalidInput:
+        client.close()
+        raise
+
+    def run(tasks: list[Task]) -> Iterator[Outcome]:
+        kept = (
+            {"distributed.deploy.lost-worker-timeout": LOST_SECONDS} if address == "local" else {}
+        )
+        with dask_settings(kept), client:
+            yield from _outcomes(distributed, client, tasks)
+
+    return run
+
+
+def try_address(address: str) -> None:
+    """Raise InvalidInput unless a scheduler answers there: before a plan is made for it."""
+    distributed = _distributed(address)
+    if address == "local":
+        _require_no_import()
+    else:
+        _connected(distributed, address).close()
+
+
+def check_address(address: str) -> None:
+    """Raise InvalidInput unless this is "local" or can be a scheduler's address."""
+    if address == "local":
+        return
+    if not re.fullmatch(r"([a-z]+://)?([^\s/:\[\]]+|\[[0-9a-fA-F:.]+\]):[0-9]+", address):
+        raise InvalidInput(
+            f"dask={shown(address)}: must be local or a scheduler's address; try tcp://HOST:8786"
+        )
+    protocol, _, place = address.rpartition("://")
+    port = place.rpartition(":")[2].lstrip("0")
+    if (
+        (protocol or "tcp") not in PROTOCOLS
+        or not 0 < len(port) <= len(str(LAST_PORT))
+        or int(port) > LAST_PORT
+    ):
+        raise InvalidInput(
+            f"dask={shown(address)}: must have one of the protocols {', '.join(PROTOCOLS)} and a "
+            f"port up to {LAST_PORT}; correct it"
+        )
+
+
+def _distributed(address: str) -> Any:
+    """Return the package, silent: its loggers print tracebacks of what we report in one line."""
+    require_extra(f"dask={shown(address)}", "dask")
+    import distributed
+
+    for name in list(logging.root.manager.loggerDict):
+        if name.split(".")[0] == "distributed":
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+    return distributed
+
+
+def _client(distributed: Any, address: str, workers: int) -> Any:
+    if address != "local":
+        return _connected(distributed, address)
+    _require_no_import()
+    try:
+        with interrupts_ignored():
+            return distributed.Client(
+                n_workers=workers, threads_per_worker=1, dashboard_address=":0"
+            )
+    except (OSError, RuntimeError, TimeoutError) as error:
+        reason = shown(str(error)).strip("'\"") or type(error).__name__
+        raise InvalidInput(f"dask='local': no workers start ({reason}); {MAIN_GUARD}") from None
+
+
+def _require_no_import() -> None:
+    """Leave in one line where a new worker imports a script that starts workers as it is imported.
+
+    Such a script has no guard: each worker would start workers of its own.
+    """
+    if getattr(multiprocessing.current_process(), "_inheriting", False):
+        sys.exit(f"onegrad: dask='local': this script is imported by a worker; {MAIN_GUARD}")
+
+
+def _connected(distributed: Any, address: str) -> Any:
+    """Return a client of the scheduler at an address."""
+    check_address(address)
+    protocol, _, place = address.rpartition("://")
+    secured = protocol in ("tls", "wss")
+    if secured and not distributed.Security().get_connection_args("client")["ssl_context"]:
+        raise InvalidInput(
+            f"dask={shown(address)}: needs certificates; name them in Dask's configuration, under "
+            "distributed.comm.tls"
+        )
+    try:
+        # A client that cannot even begin takes twenty seconds to give up: look the host up first.
+        host, _, port = place.rpartition(":")
+        socket.getaddrinfo(host.strip("[]"), int(port))
+        return distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+    except (OSError, ValueError, TypeError, RuntimeError) as error:
+        reason = " ".join(str(error).split())[:120] or type(error).__name__
+        raise InvalidInput(
+            f"dask={shown(address)}: no scheduler answers ({reason}); check the address"
+        ) from None
+
+
+def _check_memory(client: Any, address: str, needed: float) -> None:
+    limits = [w["memory_limit"] for w in client.scheduler_info(n_workers=-1)["workers"].values()]
+    least = min((limit for limit in limits if limit), default=float("inf"))
+    if needed > least:
+        raise InvalidInput(
+            f"dask={address!r}: a worker is allowed {least / 1e9:.3g} GB, a trial needs "
+            f"{needed / 1e9:.3g} GB; give workers more memory, or lower dimension, samples or width"
+        )
+    if not limits:
+        warnings.warn(f"dask={address}: has no workers yet; waiting for them", stacklevel=2)
+
+
+def _outcomes(distributed: Any, client: Any, tasks: list[Task]) -> Iterator[Outcome]:
+    known = snapshot()
+    waiting = deque(tasks)
+    suspects: deque[Task] = deque()  # were on a worker that died; each is tried alone
+    in_flight: dict[Any, Task] = {}
+    completed = distributed.as_completed(loop=client.loop)
+
+    def submit(task: Task) -> None:
+        future = client.submit(run_in_worker, task, known, numerics=NUMERICS, pure=False)
+        in_flight[future] = task
+        completed.add(future)
+
+    def fill() -> None:
+        threads = sum(client.nthreads().values())
+        while waiting and len(in_flight) < max(IN_FLIGHT_PER_THREAD * threads, 2):
+            submit(waiting.popleft())
+        if suspects and not in_flight:
+            time.sleep(RETRY_SECONDS)
+            submit(suspects.popleft())
+
+    fill()
+    while in_flight:
+        _wait_for_one(client, completed)
+        future = next(completed)
+        task = in_flight.pop(future)
+        outcome = _outcome(distributed, future, task, waiting, suspects)
+        future.release()
+        fill()
+        if outcome is not None:
+            yield outcome
+
+
+def _wait_for_one(client: Any, completed: Any) -> None:
+    """Wait until a future is done; raise when the cluster has had no workers for too long."""
+    alone_since = None
+    looked = time.monotonic()
+    while not completed.has_ready():
+        time.sleep(POLL_SECONDS)
+        now = time.monotonic()
+        if now - looked < LOOK_SECONDS:
+            continue
+        looked = now
+        if client.status != "running" or client.nthreads():
+            alone_since = None
+        else:
+            alone_since = alone_since or now
+            if now - alone_since > NO_WORKERS_SECONDS:
+                raise EngineLost(
+                    f"dask: no workers for {NO_WORKERS_SECONDS} s; finished rows are stored; start "
+                    "workers, then the command again"
+                )
+
+
+def _outcome(
+    distributed: Any, future: Any, task: Task, waiting: deque[Task], suspects: deque[Task]
+) -> Outcome | None:
+    """Return what the task brought; None when it goes back into a queue."""
+    error = future.exception() if future.status == "error" else None
+    if future.status == "finished":
+        try:
+            outcome: Outcome = future.result(timeout=FETCH_SECONDS)
+        except distributed.KilledWorker as killed:
+            error = killed
+        except (OSError, TimeoutError, distributed.client.FutureCancelledError):
+            waiting.append(task)  # its worker was lost between the end and the fetch
+            return None
+        else:
+            return outcome
+    elif error is None and future.client.status == "running":
+        waiting.append(task)  # its worker was lost as soon as it had ended
+        return None
+    if isinstance(error, distributed.KilledWorker):
+        # The scheduler blames everything that was on a worker when it died. Only a job that does
+        # it again with nothing else in flight is to blame.
+        if task.deaths:
+            task.deaths += DEATHS_ALLOWED
+            return lost_outcome(task)
+        task.deaths = DEATHS_ALLOWED
+        suspects.extend(task.alone())
+        return None
+    if error is not None:
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise EngineLost(
+            f"dask: a worker cannot run trials ({reason[:120]}); install the same onegrad there, "
+            "then start the command again"
+        )
+    raise EngineLost(
+        "dask: the scheduler is gone; finished rows are stored; start the command again"
+    )

@@ -1,0 +1,246 @@
+"""`take_steps`: the errors of a run and what its network has learned, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import log
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from onegrad.calculus import functions
+from onegrad.calculus.spectra import MatrixSpectrum, matrix_spectrum, predicted_spikes
+from onegrad.core.feature_watch import FeatureSpectrum, FeatureWatch
+from onegrad.core.instance import Instance, draw
+from onegrad.core.models import NETWORK, Model
+from onegrad.core.problem import Problem, require_problem
+from onegrad.core.run import Run, StepTaken, stack_steps
+from onegrad.core.trial import TrialRun, measured_steps
+from onegrad.data.joint_teachers import MultiIndex
+from onegrad.data.mixture import Mixture
+from onegrad.data.staircase import staircase
+from onegrad.describe.numbers import Floats, Metrics, callback, whole_number
+from onegrad.machine.pool import Progress
+from onegrad.machine.progress import listening, shown_progress, told_within
+from onegrad.results.steps import Alignment, FeatureSpikes, Singular, StepRecord, StepsResult
+from onegrad.verbs.cost import check_memory
+
+MOST_DIRECTIONS = 4  # spikes that stand in for missing class means
+SMALLEST_MEAN = 1e-6  # of a class beside its deviation: smaller ones are rounding
+
+
+def watched_directions(instance: Instance) -> Floats:
+    """Return orthonormal columns (n × r): the teacher's directions, or those of the class means.
+
+    Where class means vanish, the leading spikes take their place; there may be none of these.
+    """
+    directions = instance.teacher.directions
+    if not directions.shape[1]:
+        directions = _class_directions(instance.mixture)
+    norms = np.linalg.norm(directions, axis=0)
+    directions = directions[:, norms > 0] / norms[norms > 0]
+    if directions.shape[1] < 2:
+        return directions
+    gram = directions.T @ directions
+    if np.allclose(gram, np.eye(len(gram)), atol=1e-8):
+        return directions
+    return np.linalg.qr(directions)[0]
+
+
+def _class_directions(mixture: Mixture) -> Floats:
+    """Return differences of class means from the first, or the strongest spikes."""
+    n = mixture.dimension
+    classes: dict[float | None, list[tuple[float, Floats]]] = {}
+    for part in mixture.components:
+        mean = np.zeros(n) if part.mean is None else part.mean
+        classes.setdefault(part.label, []).append((part.weight, mean))
+    means = [
+        sum(weight * mean for weight, mean in parts) / max(sum(w for w, _ in parts), 1e-300)
+        for parts in classes.values()
+    ]
+    apart = np.stack([mean - means[0] for mean in means[1:]], axis=1) if len(means) > 1 else None
+    if apart is not None and np.linalg.norm(apart) > SMALLEST_MEAN * np.sqrt(mixture.trace):
+        return apart
+    spikes = [
+        (part.weight * strength, part.directions[:, i])
+        for part in mixture.components
+        for i, strength in enumerate(part.strengths)
+    ]
+    strongest = sorted(spikes, key=lambda spike: -spike[0])[:MOST_DIRECTIONS]
+    return np.stack([g for _, g in strongest], axis=1) if strongest else np.zeros((n, 0))
+
+
+def first_line(instance: Instance, directions: Floats) -> Floats:
+    """Return E[y x] in the watched directions: where the first step's gradients point.
+
+    For isotropic inputs and a mean of links this is (1/r) Σ_i E[zσ*_i(z)] w*_i (Dandi et al. [5],
+    Theorem 1); 0 where the target has no linear part.
+    """
+    teacher, total = instance.teacher, np.zeros(len(directions))
+    for part in instance.mixture.components:
+        if part.weight > 0:
+            mean, slopes = teacher.linear_part(part)
+            total += part.weight * part.covariance_times(teacher.directions) @ slopes
+            if part.mean is not None:
+                total += part.weight * mean * part.mean
+    return directions.T @ total
+
+
+def noise_radius(dimension: int, rank: int) -> float:
+    """Return √(2r/n): most random unit vectors have a shorter part in r directions.
+
+    For two directions this is the published 2/√n, and 1 − e^{−2} = 86 % of them do.
+    """
+    return float(np.sqrt(2 * rank / dimension))
+
+
+def align(rows: Floats, directions: Floats, line: Floats) -> Alignment:
+    """Return overlaps with the directions, the angle in their span, and who is outside.
+
+    The angle is that to the line of the predicted first direction; None where there is none, or
+    where the span is a line itself.
+    """
+    norms = np.linalg.norm(rows, axis=1, keepdims=True)
+    overlaps = (rows @ directions) / np.where(norms > 0, norms, 1.0)
+    lengths = np.linalg.norm(overlaps, axis=1)
+    size = np.linalg.norm(line)
+    angle = None
+    if size > 0 and len(line) > 1:
+        along = np.abs(overlaps @ (line / size))
+        cosines = np.divide(along, lengths, out=np.zeros_like(along), where=lengths > 0)
+        angle = float(np.median(np.degrees(np.arccos(np.minimum(cosines, 1.0)))))
+    outside = float(np.mean(lengths > noise_radius(*directions.shape)))
+    return Alignment(overlaps, angle, outside)
+
+
+class Observer:
+    """Records of one run: `watch` before a readout is fitted, `record` after it."""
+
+    def __init__(self, instance: Instance) -> None:
+        self.instance = instance
+        self.records: list[StepRecord] = []
+        self._directions = watched_directions(instance)
+        self._line = first_line(instance, self._directions)
+        self._change: MatrixSpectrum | None = None
+
+    def watch(self, run: Run, trained: Floats) -> FeatureWatch:
+        """Return what watches the features of this first layer."""
+        changed = trained is not run.layers.first
+        self._change = matrix_spectrum(trained - run.layers.first) if changed else None
+        direction = None if self._change is None else self._change.direction
+        return FeatureWatch(len(trained), direction)
+
+    def record(
+        self,
+        run: Run,
+        step: int,
+        taken: StepTaken | None,
+        watch: FeatureWatch,
+        metrics: dict[str, Floats],
+    ) -> None:
+        """Add what there is to see after a step; errors are those of the first penalty."""
+        gradient = None if taken is None else taken.gradient
+        first = run.first if step else run.layers.first
+        lines = self._directions, self._line
+        self.records.append(
+            StepRecord(
+                step,
+                None if taken is None else taken.learning_rate,
+                run.low_degree(max(step, 1)).method,
+                None if gradient is None else align(gradient, *lines),
+                align(first, *lines),
+                None if gradient is None else _singular(matrix_spectrum(gradient)),
+                None if self._change is None else _singular(self._change),
+                _spikes(self.instance.problem, self._change, watch.spectrum()),
+                float(metrics["train_mse"][0]),
+                float(metrics["test_mse"][0]),
+            )
+        )
+
+    def result(self, *, seed: int, trial: int) -> StepsResult:
+        """Return the records so far with what belongs to the whole run."""
+        problem = self.instance.problem
+        teacher = problem.teacher
+        climb = staircase(teacher) if isinstance(teacher, MultiIndex) else None
+        return StepsResult(
+            problem,
+            seed,
+            trial,
+            noise_radius(*self._directions.shape),
+            self._line,
+            None if climb is None else climb.index,
+            0 if climb is None else climb.degree,
+            () if climb is None else tuple(basis.shape[1] for basis in climb.subspaces),
+            tuple(self.records),
+        )
+
+
+def _singular(matrix: MatrixSpectrum) -> Singular:
+    leading = matrix.spectrum
+    return Singular(leading.count, leading.values, leading.edge, matrix.stable_rank)
+
+
+def _spikes(
+    problem: Problem, change: MatrixSpectrum | None, features: FeatureSpectrum
+) -> FeatureSpikes:
+    """Return the features' spikes beside those predicted from ‖F̂ − F‖ = n^a."""
+    exponent = None
+    if change is not None and change.norm > 0 and problem.dimension > 1:
+        # Rounded: an exponent that was asked for comes back through a norm.
+        exponent = round(log(change.norm) / log(problem.dimension), 9)
+    activation = functions.get_activation(problem.network.activation)
+    predicted = predicted_spikes(exponent or 0.0, activation)
+    seen = features.spectrum
+    return FeatureSpikes(exponent, predicted, seen.count, seen.values, seen.edge, features.overlaps)
+
+
+def take_steps(
+    problem: Problem,
+    *,
+    seed: int = 0,
+    trial: int = 0,
+    progress: Progress | bool | None = None,
+) -> StepsResult:
+    """Return what the steps of one trial did to the network, one record after every step.
+
+    The first record is of the untrained network. The run depends on (problem, seed, trial) alone.
+    `progress(done, total)` is called after every record; True shows a bar.
+    """
+    require_problem(problem)
+    whole_number("seed", seed, least=0)
+    whole_number("trial", trial, least=0)
+    callback("progress", progress, arguments=("done", "total"))
+    check_memory(problem, [NETWORK], workers=1)
+    with threadpool_limits(limits=1), shown_progress(progress, "steps") as told:
+        return _run(problem, seed, trial, told)
+
+
+def _run(problem: Problem, seed: int, trial: int, progress: Progress | None) -> StepsResult:
+    instance = draw(problem, seed=seed, trial=trial)
+    with np.errstate(all="ignore"):
+        observer = Observer(instance)
+    trial_run = TrialRun(Run(instance), [NETWORK], observer=observer)
+    total = problem.training.steps + 1
+    for step in range(total):
+        if progress is not None:
+            progress(step, total)
+        with listening(told_within(progress, step, total)):
+            trial_run.metrics(step)
+    if progress is not None:
+        progress(total, total)
+    return observer.result(seed=seed, trial=trial)
+
+
+def observed_trial(
+    problem: Problem, models: Sequence[Model], *, seed: int = 0, trial: int = 0
+) -> tuple[dict[str, Metrics], StepsResult]:
+    """Return what `run_trial` does, and what was seen of the network after every step."""
+    instance = draw(problem, seed=seed, trial=trial)
+    with np.errstate(all="ignore"):
+        observer = Observer(instance)
+    watched = list({NETWORK.key: NETWORK, **{model.key: model for model in models}}.values())
+    run = TrialRun(Run(instance), watched, observer=observer)
+    by_step = measured_steps(run, range(problem.training.steps + 1))
+    results = stack_steps([by_step[step] for step in problem.recorded_steps])
+    metrics = {model.name: results[model.key] for model in models}
+    return metrics, observer.result(seed=seed, trial=trial)
