@@ -61,7 +61,7 @@ def test_the_command_of_a_paper_runs(command):
 def test_percentages_in_the_text_are_those_printed():
     _, _, after = README.partition("```text\n")
     printed, _, text = after.partition("```\n")
-    said = re.findall(r"(\d+) %", text.partition("## Two commands")[0])
+    said = re.findall(r"(\d+)%", text.partition("## Two commands")[0])
     gaps = re.findall(r"([+-][\d.]+) ± [\d.]+ %", printed)
     assert said == [f"{abs(float(gaps[1])):.0f}", f"{abs(float(gaps[0])):.0f}"]
 
