@@ -76,11 +76,10 @@ def test_a_table_has_simulation_and_theory_of_both_models(tiny, tmp_path):
 
 
 def test_published_values_stand_beside_quick_images_of_the_published_size(
-    tiny, unarranged, tmp_path, monkeypatch
+    tiny, unarranged, tmp_path
 ):
     small = replace(STUDIES["images rate"], published_sizes=("quick", "paper"))
-    entries = {**STUDIES.entries, "images rate": Entry(small)}
-    monkeypatch.setattr(STUDIES, "entries", entries)
+    STUDIES.entries["images rate"] = Entry(small)  # of the tiny studies, which the test alone sees
     reproduce(plan_reproduction(["7b"], out=tmp_path))
     about = json.loads((tmp_path / "7b.json").read_text("utf-8"))
     assert "1,200 images per class that ship with onegrad" in about["caption"]
