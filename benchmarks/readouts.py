@@ -23,10 +23,10 @@ import numpy as np
 
 from onegrad import Problem
 from onegrad.calculus.functions import get_activation
-from onegrad.core.convex_readout import fit_convex
+from onegrad.core.convex_readout import loss_readout
 from onegrad.core.instance import draw
-from onegrad.core.readout import fit_readout
 from onegrad.core.run import finished_run
+from onegrad.stages import fit_readout
 
 LOSSES = ("square", "logistic", "squared_hinge", "hinge", "huber:1")
 RIDGES = (1e-2, 1e-4, 1e-6)
@@ -79,7 +79,7 @@ def features(samples: int, width: int, activation: str, means: bool):
 def cell(batches, ridges, loss: str, ridge: float | tuple[float, ...], rounds: int) -> str:
     """Return the mean and the largest ratio to a ridge regression."""
     ratios = [
-        seconds(partial(fit_convex, *batch, loss=loss, ridge=ridge), rounds) / alone
+        seconds(partial(loss_readout, *batch, loss=loss, ridge=ridge), rounds) / alone
         for batch, alone in zip(batches, ridges, strict=True)
     ]
     return f"{np.mean(ratios):.1f} ({max(ratios):.1f})"

@@ -40,6 +40,12 @@ class Batch:
                 yield index, slice(start, start + count)
             start += count
 
+    def rows(self) -> Iterator[tuple[Floats, Floats]]:
+        """Yield (inputs, labels) in blocks of BLOCK_ROWS rows."""
+        for start in range(0, len(self.inputs), BLOCK_ROWS):
+            rows = slice(start, start + BLOCK_ROWS)
+            yield self.inputs[rows], self.labels[rows]
+
 
 @dataclass(frozen=True)
 class BatchDraw:
@@ -105,6 +111,11 @@ class BatchDraw:
         if filled:
             yield self._labelled(inputs[:filled].copy(), _whole_numbers(rows), noise, before)
 
+    def rows(self) -> Iterator[tuple[Floats, Floats]]:
+        """Yield (inputs, labels) in blocks of BLOCK_ROWS rows, which are drawn again every time."""
+        for block in self.blocks():
+            yield block.inputs, block.labels
+
     def _label_rng(self) -> np.random.Generator:
         return self.instance.streams.generator(self.stream, *self.names, "labels")
 
@@ -145,7 +156,7 @@ class BatchDraw:
         return labels + noise * rng.standard_normal(len(labels)) if noise else labels
 
     def _require_finite(self, labels: Floats) -> None:
-        wrong = labels[~(np.abs(labels) <= LARGEST_LABEL)]  # nan is not either
+        wrong = labels[~(np.abs(labels) <= LARGEST_LABEL)]  # also refuses nan
         if len(wrong):
             named = ", ".join(self.instance.problem.teacher.functions)
             raise InvalidInput(

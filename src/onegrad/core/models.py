@@ -17,7 +17,6 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from onegrad.calculus import functions
 from onegrad.calculus.expectations import (
     LARGEST_DEGREE,
     HermiteExpansion,
@@ -26,10 +25,10 @@ from onegrad.calculus.expectations import (
     second_moment,
 )
 from onegrad.calculus.function import Function, polynomial_coefficients
-from onegrad.core.instance import Instance, Layers, checked_first_layer, checked_layers
+from onegrad.core.instance import Instance, Layers
 from onegrad.core.problem import Problem
 from onegrad.describe.exceptions import InvalidInput
-from onegrad.describe.numbers import Floats, Normals, is_called_with, matching_rows, shown, text
+from onegrad.describe.numbers import Floats, Normals, is_called_with, shown, text
 from onegrad.describe.registry import Registry, mark_of_source
 from onegrad.machine.cost import Stage
 from onegrad.moments.feature_laws import FeatureMap, Law, Points
@@ -71,15 +70,6 @@ class Model(ABC):
     def held_bytes(self, problem: Problem) -> float:
         """Return what a trial holds beyond what every model holds."""
         return 0.0
-
-
-def checked_arguments(instance: Instance, layers: Layers, trained: Floats) -> tuple[Layers, Floats]:
-    """Return F and w, and F̂, of `feature_map`; raise InvalidInput where they do not fit."""
-    known = checked_layers(layers)
-    checked_first_layer(instance, known.first, name="layers.first")
-    after = checked_first_layer(instance, trained, name="trained")
-    matching_rows("trained", after, "layers.first", len(known.first))
-    return known, after
 
 
 @dataclass(frozen=True)
@@ -157,9 +147,6 @@ class NetworkMap:
     noise_variance: float = 0.0
     degree: int | None = None
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "activation", functions.function_of(self.activation))
-
     @property
     def pair_function(self) -> Function | None:
         """σ itself."""
@@ -198,8 +185,7 @@ class TrainedNetwork(Model):
 
     def feature_map(self, instance: Instance, layers: Layers, trained: Floats) -> NetworkMap:
         """Return σ."""
-        checked_arguments(instance, layers, trained)
-        return NetworkMap(functions.get_activation(instance.problem.network.activation))
+        return NetworkMap(instance.activation)
 
 
 @dataclass(frozen=True)
@@ -215,8 +201,7 @@ class UntrainedNetwork(Model):
 
     def feature_map(self, instance: Instance, layers: Layers, trained: Floats) -> NetworkMap:
         """Return σ."""
-        checked_arguments(instance, layers, trained)
-        return NetworkMap(functions.get_activation(instance.problem.network.activation))
+        return NetworkMap(instance.activation)
 
 
 NETWORK = TrainedNetwork("network")
@@ -291,9 +276,8 @@ class HermiteModel(Model):
 
     def feature_map(self, instance: Instance, layers: Layers, trained: Floats) -> HermiteMap:
         """Return the expansion of σ at the deviation b of the bulk."""
-        checked_arguments(instance, layers, trained)
-        activation = functions.get_activation(instance.problem.network.activation)
-        return HermiteMap(expand(activation, instance.scales.bulk_deviation, degree=self.degree))
+        expansion = expand(instance.activation, instance.scales.bulk_deviation, degree=self.degree)
+        return HermiteMap(expansion)
 
     def stages(self, problem: Problem) -> list[Stage]:
         """Return the noise of the features."""

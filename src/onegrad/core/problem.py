@@ -27,7 +27,6 @@ from onegrad.describe.numbers import (
     is_list,
     real_numbers,
     shown,
-    whole_number,
 )
 from onegrad.describe.value import NUMPY, Count, Document, Flag, Positive, Text, Value, control
 
@@ -506,19 +505,19 @@ class Problem(Document):
                 f"training.steps is {steps}; change one of them"
             )
 
-    @property
+    @cached_property
     def width(self) -> int:
         """k, the number of neurons."""
         if self.network.width is not None:
             return self.network.width
         return round((self.network.width_ratio or 0.0) * self.samples)
 
-    @property
+    @cached_property
     def samples(self) -> int:
         """m, the samples of the readout."""
         return self.samples_per_step if self.readout.samples is None else self.readout.samples
 
-    @property
+    @cached_property
     def samples_per_step(self) -> int:
         """N, the samples of every step (as many as for the readout unless said)."""
         if self.training.samples is not None:
@@ -538,7 +537,7 @@ class Problem(Document):
         """The samples of each distinct batch of the steps."""
         return (self.samples_per_step,) * self.distinct_batches
 
-    @property
+    @cached_property
     def recorded_steps(self) -> tuple[int, ...]:
         """The steps after which errors are measured: all from 0, or the one where there is one."""
         steps = self.training.steps
@@ -549,7 +548,7 @@ class Problem(Document):
         """Whether the readout's samples are independent of the first layer, as theory asks."""
         return self.readout.batch == "fresh"
 
-    @property
+    @cached_property
     def samples_in_test(self) -> int:
         """Test points when sampled: five per training sample unless said; or what rows remain."""
         if self.test_samples == "rest":
@@ -557,7 +556,7 @@ class Problem(Document):
             return self.data.remaining((*self.batch_sizes, *fresh))
         return TEST_FACTOR * self.samples if self.test_samples is None else self.test_samples
 
-    @property
+    @cached_property
     def ridges(self) -> tuple[float, ...]:
         """The penalties λ as a tuple."""
         if self.readout.penalty is not None:
@@ -570,19 +569,19 @@ class Problem(Document):
         """Whether penalties were given as a list, so that results have an axis of them."""
         return isinstance(self.readout.ridge, tuple)
 
-    @property
+    @cached_property
     def binary(self) -> bool:
         """Whether labels are ±1, so that a misclassification rate is defined."""
         return self.teacher.is_binary(self.data)
 
-    @property
+    @cached_property
     def classes(self) -> tuple[float, ...]:
         """The distinct labels in order where the readout has an output for each, else none."""
         if self.readout.outputs == "one":
             return ()
         return tuple(sorted({label for label in self.data.part_labels if label is not None}))
 
-    @property
+    @cached_property
     def noisy(self) -> bool:
         """Whether labels have noise."""
         noise: float = getattr(self.teacher, "noise", 0.0)
@@ -631,7 +630,6 @@ def resized(problem: Problem, dimension: int) -> Problem:
     is a plain number stays. What belongs to one dimension is refused: arrays, real data, and given
     Tr Σ or ‖Σ‖.
     """
-    whole_number("dimensions", dimension, least=1)
     if dimension == problem.dimension:
         return problem
     _require_no_dimension_of_its_own(problem)

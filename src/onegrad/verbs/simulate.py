@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from onegrad.calculus.expectations import DEGREE_CAP
-from onegrad.core.instance import draw
-from onegrad.core.model_names import models_of
+from onegrad.core.model_names import degree_of, models_named
 from onegrad.core.models import Model
 from onegrad.core.problem import Problem, require_problem
 from onegrad.core.trial import run_trial
@@ -59,9 +58,9 @@ def simulate(
     callback("progress", progress, arguments=("done", "total"))
     note_preparation(problem)
     check_memory(problem, [], workers=workers)
-    instance = draw(problem, seed=seed)
-    resolved = models_of(instance, models)
-    _warn_of_large_degrees(resolved, theorem_degree=instance.scales.degree)
+    degree = degree_of(problem, seed=seed)
+    resolved = models_named(problem, models, theorem_degree=degree)
+    _warn_of_large_degrees(resolved, theorem_degree=degree)
     check_memory(problem, resolved, workers=workers)
     with shown_progress(progress, "trials") as told:
         run = _Run(problem, resolved, seed, workers, told, observe=observe)
