@@ -25,8 +25,7 @@ from onegrad.core.problem import Problem, require_problem
 from onegrad.core.problem_readout import ClassReadout, ProblemReadout
 from onegrad.core.problem_readout import fit_models as readouts_of
 from onegrad.core.readout import FittedReadout, require_finite_readouts, ridge_readout
-from onegrad.core.run import Run, finished_run
-from onegrad.core.step import descent_direction
+from onegrad.core.run import Run, descent_direction, finished_run
 from onegrad.core.trial import run_trial as metrics_of
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.numbers import (

@@ -1,4 +1,4 @@
-"""The draws of a trial, and a cache of those that consecutive problems have in common."""
+"""A cache of the draws and products that consecutive problems of one trial have in common."""
 
 from __future__ import annotations
 
@@ -8,51 +8,19 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from onegrad.core.batches import Batch, BatchDraw, Keep
+from onegrad.core.batches import Batch, Keep
 from onegrad.core.instance import (
+    Draws,
     Instance,
     Layers,
+    Rows,
     draw_first_layer,
     draw_second_layer,
-    initialise,
 )
 from onegrad.core.streams import Stream
 from onegrad.describe.numbers import Floats, Normals
 
 T = TypeVar("T")
-
-Rows = Batch | BatchDraw  # a batch: whole, or drawn in blocks if it is large
-
-
-class Draws:
-    """What the stages of a trial draw and multiply, made whenever a stage asks for it."""
-
-    def initialise(self, instance: Instance) -> Layers:
-        """Return the initial layers F and w."""
-        return initialise(instance)
-
-    def step_batch(self, instance: Instance, step: int) -> Rows:
-        """Return the samples of step 1, 2, …"""
-        drawn = instance.step_draw(step)
-        return drawn.whole() if drawn.held else drawn
-
-    def preactivations(
-        self, instance: Instance, first: Floats, batch: Rows, step: int
-    ) -> Iterator[tuple[Floats, Floats, Floats]]:
-        """Yield (X̃Fᵀ, X̃, ỹ) of a step's batch in blocks."""
-        for inputs, labels in batch.rows():
-            yield inputs @ first.T, inputs, labels
-
-    def readout_batch(self, instance: Instance, step: int) -> Batch:
-        """Return the samples of the readout after a step, whole."""
-        return instance.readout_draw(step).whole()
-
-    def model_noise(self, instance: Instance, model: str) -> Normals:
-        """Return the source of a model's noise, the same after every step."""
-        return instance.streams.generator(Stream.MODEL_NOISE, model)
-
-
-FRESH = Draws()
 
 
 @dataclass

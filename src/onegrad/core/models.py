@@ -1,10 +1,8 @@
-"""Models: the trained network, its Hermite polynomials, and the registry of models.
+"""Models: the trained network, its Hermite polynomials, and models of your own.
 
-What a model is: a name, a feature map, and what it costs; and the registry of models.
-
-A model of your own is a frozen dataclass derived from `Model`; `register_model` makes its name
-known to verbs, sweeps, files and workers. It carries its own cost, its memory, and
-whether it has theory.
+A model has a name and a feature map, and says what it costs, how much memory it needs and whether
+it has theory. A model of your own is a frozen dataclass derived from `Model`; `register_model`
+makes its name known to verbs, sweeps, files and workers.
 """
 
 from __future__ import annotations
@@ -38,7 +36,7 @@ from onegrad.moments.feature_laws import FeatureMap, Law, Points
 class Model(ABC):
     """A model that reads the pre-activations of one first layer, trained or initial.
 
-    `no_theory` says why there is no theory of the model, None where there is.
+    `no_theory` is the reason why the model has no theory, or None if it has theory.
     """
 
     name: str
@@ -74,7 +72,7 @@ class Model(ABC):
 
 @dataclass(frozen=True)
 class Request:
-    """A model asked for by name: the whole text, what stands after the colon, default degree."""
+    """A model asked for by name: the whole name, the part after the colon, the default degree."""
 
     text: str
     argument: str | None
@@ -112,10 +110,11 @@ def register_model(
         raise InvalidInput(f"make={shown(make)}: must be a model or a function; pass one")
     if isinstance(make, type):
         _require_model(make)
-        family = Family(_from_class(make), argument)
+        model = make
+        family = Family(lambda request: model(request.text), argument)
     else:
         if not is_called_with(make, "request"):
-            raise InvalidInput(f"make={shown(make)}: must be called as make(request); correct it")
+            raise InvalidInput(f"make={shown(make)}: must be called as make(request); change it")
         family = Family(make, argument)
     MODELS.add(name, family, mark=mark_of_source(make))
 
@@ -133,10 +132,6 @@ def _require_model(make: type) -> None:
         raise InvalidInput(
             f"make={shown(make)}: must be made with its name alone ({error}); register a function"
         ) from None
-
-
-def _from_class(model: type[Model]) -> Callable[[Request], Model]:
-    return lambda request: model(request.text)
 
 
 @dataclass(frozen=True)
@@ -189,7 +184,7 @@ class TrainedNetwork(Model):
 
 
 @dataclass(frozen=True)
-class UntrainedNetwork(Model):
+class UntrainedNetwork(TrainedNetwork):
     """The network whose first layer stays as it was drawn."""
 
     first_layer: ClassVar[Literal["trained", "initial"]] = "initial"
@@ -198,10 +193,6 @@ class UntrainedNetwork(Model):
     def key(self) -> str:
         """The same for every name."""
         return "network@initial"
-
-    def feature_map(self, instance: Instance, layers: Layers, trained: Floats) -> NetworkMap:
-        """Return σ."""
-        return NetworkMap(instance.activation)
 
 
 NETWORK = TrainedNetwork("network")

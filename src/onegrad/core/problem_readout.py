@@ -9,8 +9,8 @@ import numpy as np
 
 from onegrad.core.batches import HELD_BYTES, Batch, BatchDraw
 from onegrad.core.convex_readout import loss_readout
-from onegrad.core.draw_cache import FRESH, Shared
-from onegrad.core.instance import Instance
+from onegrad.core.draw_cache import Shared
+from onegrad.core.instance import FRESH, Instance
 from onegrad.core.models import NETWORK
 from onegrad.core.problem import Problem
 from onegrad.core.readout import (

@@ -15,8 +15,7 @@ from onegrad.core.instance import draw
 from onegrad.core.models import NETWORK, Model
 from onegrad.core.problem import Problem
 from onegrad.core.problem_readout import fit_models
-from onegrad.core.run import Run, endless, stack_steps
-from onegrad.core.step import StepTaken
+from onegrad.core.run import Run, StepTaken, endless, stack_steps
 from onegrad.describe.exceptions import require_finite
 from onegrad.describe.numbers import Floats, Metrics
 from onegrad.machine.progress import part

@@ -15,8 +15,8 @@ from onegrad.core.convex_readout import loss_readout
 from onegrad.core.instance import Layers, draw, initialise
 from onegrad.core.problem import Network, Problem, Training
 from onegrad.core.readout import require_finite_readouts, ridge_readouts
+from onegrad.core.run import RunState, descent_direction, next_state
 from onegrad.core.scaling import Scaling
-from onegrad.core.step import RunState, descent_direction, next_state
 from onegrad.data.mixture_source import Component, MixtureSource
 from onegrad.data.teachers import ClassLabels
 from onegrad.describe.exceptions import InvalidInput

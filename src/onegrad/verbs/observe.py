@@ -14,8 +14,7 @@ from onegrad.core.feature_watch import FeatureSpectrum, FeatureWatch
 from onegrad.core.instance import Instance
 from onegrad.core.models import NETWORK, Model
 from onegrad.core.problem import Problem, require_problem
-from onegrad.core.run import Run
-from onegrad.core.step import StepTaken
+from onegrad.core.run import Run, StepTaken
 from onegrad.core.trial import run_trial
 from onegrad.data.joint_teachers import MultiIndex
 from onegrad.data.mixture import Mixture
