@@ -1,4 +1,4 @@
-"""Batches of an instance: drawn whole, or in blocks that are never held together."""
+"""Batches of an instance: drawn whole, or in blocks that are never in memory together."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from onegrad.describe.numbers import Floats, Ints, Normals
 if TYPE_CHECKING:
     from onegrad.core.instance import Instance
 
-# Wraps a stream's generator in a source whose normals are kept for the next problem.
+# Wraps a stream's generator in a source that saves its normals for the next problem.
 Keep = Callable[[np.random.Generator, Stream], Normals]
 
 BLOCK_ROWS = 1024  # rows per block; fixed, so that sums have one order
@@ -51,8 +51,8 @@ class Batch:
 class BatchDraw:
     """Which batch of an instance: it is drawn as often as asked, with the same rows.
 
-    `names` tell batches of one stream apart; `earlier` are the sizes of those before it, whose rows
-    a finite population does not give again.
+    `names` distinguish batches of one stream; `earlier` are the sizes of the batches before it,
+    whose rows a finite population does not give again.
     """
 
     instance: Instance

@@ -44,7 +44,7 @@ class Shared(Draws):
         return value
 
     def initialise(self, instance: Instance) -> Layers:
-        """Return the initial layers; the first is a part of the widest one held."""
+        """Return the initial layers; the first is a part of the widest one that is remembered."""
         key = _first_layer_key(instance)
         keyed = self._held.get("first layer")
         if keyed is not None and keyed[0] == key and len(keyed[1]) < instance.problem.width:
@@ -102,19 +102,19 @@ class Shared(Draws):
         return self.get("step batch", key, lambda: instance.step_batch(self._keep(instance)))
 
     def _keep(self, instance: Instance) -> Keep:
-        """Return what keeps the normals of a stream: other spreads and spikes colour the same."""
+        """Return what saves the normals of a stream; other spreads and spikes use the same ones."""
         return lambda rng, stream: self.replayed(rng, stream.name, instance.streams.key(stream))
 
     def replayed(self, rng: np.random.Generator, name: str, key: Hashable) -> Replayed:
-        """Return a source of what `rng` draws, kept for the next that asks with this key."""
+        """Return a source of the normals of `rng`, saved for the next caller with this key."""
         return Replayed(self, rng, name, key)
 
 
 @dataclass
 class Replayed:
-    """Standard normals of one stream, kept for the next problem that draws the same.
+    """Standard normals of one stream, saved for the next problem that draws the same.
 
-    A draw is known by everything that was drawn before it. When one is not held, the generator is
+    A draw is identified by all draws before it. If a draw has not been saved, the generator is
     first moved past those that were.
     """
 

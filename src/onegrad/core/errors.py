@@ -92,7 +92,7 @@ def sampled_errors(
 def _summed_errors(instance: Instance, batch: Batch, mean: Floats, variance: Floats) -> Metrics:
     """Return errors of outputs with this mean and variance, summed over the rows of a block.
 
-    They are means over the outputs where there are several, one per penalty.
+    If there are several outputs, these are means over them, one per penalty.
     """
     problem, loss = instance.problem, get_loss(instance.problem.readout.loss)
     penalties = len(problem.ridges)

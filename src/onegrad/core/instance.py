@@ -1,4 +1,4 @@
-"""One drawn instance of a problem: mixture, teacher and layers."""
+"""One drawn instance of a problem: mixture, teacher, scales, batches and initial layers."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Instance:
 
     @property
     def dtype(self) -> DTypeLike:
-        """Type of inputs and first layer: single precision when the problem says "mixed"."""
+        """Type of inputs and first layer: single precision if the precision is "mixed"."""
         return np.float32 if self.problem.precision == "mixed" else np.float64
 
     def without(self, part: LowDegree) -> Instance:
@@ -176,7 +176,7 @@ Rows = Batch | BatchDraw  # a batch: whole, or drawn in blocks if it is large
 
 
 class Draws:
-    """What the stages of a trial draw and multiply, made whenever a stage asks for it."""
+    """The draws and products of a trial, made whenever a stage asks for them."""
 
     def initialise(self, instance: Instance) -> Layers:
         """Return the initial layers F and w."""

@@ -1,8 +1,8 @@
 """Models: the trained network, its Hermite polynomials, and models of your own.
 
-A model has a name and a feature map, and says what it costs, how much memory it needs and whether
-it has theory. A model of your own is a frozen dataclass derived from `Model`; `register_model`
-makes its name known to verbs, sweeps, files and workers.
+A model has a name, a feature map, a cost, and theory or the reason why it has no theory. A model
+of your own is a frozen dataclass derived from `Model`; `register_model` makes its name known to
+verbs, sweeps, files and workers.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.numbers import Floats, shown
 
 # Refinement ends when the next change would be this small beside the solution. A round that gains
-# less than a factor of ten says that double precision should factor instead.
+# less than a factor of ten means that double precision should factor instead.
 LAST_CHANGE, LEAST_GAIN = 1e-8, 0.1
 
 
@@ -175,7 +175,7 @@ class FeatureSums:
 
     gram: Floats
     features: Floats
-    labels: Floats  # Σ φ y, one column per output where there are several
+    labels: Floats  # Σ φ y, one column per output if there are several
     label_squares: Floats | float = 0.0
     count: int = 0
 

@@ -40,7 +40,7 @@ FIRST_DEGREE = 8
 MOST_INDICES = 50_000
 BLOCK = 2048  # multi-indices at a time
 TOLERANCE = 1e-9  # of √(E φ² E y²)
-LARGEST_REMAINDER = 1e-4  # the same, above which a warning says so
+LARGEST_REMAINDER = 1e-4  # the same; above it there is a warning
 
 
 def label_moments(
@@ -105,7 +105,7 @@ def _of_one_direction(
 
 
 def _orders(largest: float) -> int:
-    """Return as many orders as the largest correlation needs; warn where there are too few."""
+    """Return as many orders as the largest correlation needs; warn if there are too few."""
     if largest > 0.97:  # 0.97^200 is 2e−3, and the coefficients are small too
         warnings.warn(
             f"exact moments: a neuron has correlation {largest:.3f} with the teacher, "

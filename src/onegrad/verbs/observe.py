@@ -25,7 +25,7 @@ from onegrad.machine.progress import listening, shown_progress, told_within
 from onegrad.results.steps import Alignment, FeatureSpikes, Singular, StepRecord, StepsResult
 from onegrad.verbs.cost import check_memory
 
-MOST_DIRECTIONS = 4  # spikes that stand in for missing class means
+MOST_DIRECTIONS = 4  # spikes that replace missing class means
 SMALLEST_MEAN = 1e-6  # of a class beside its deviation: smaller ones are rounding
 
 
@@ -97,8 +97,8 @@ def noise_radius(dimension: int, rank: int) -> float:
 def align(rows: Floats, directions: Floats, line: Floats) -> Alignment:
     """Return overlaps with the directions, the angle in their span, and who is outside.
 
-    The angle is that to the line of the predicted first direction; None where there is none, or
-    where the span is a line itself.
+    The angle is that to the predicted first direction; None if there is no prediction, or if the
+    span is a line itself.
     """
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     overlaps = (rows @ directions) / np.where(norms > 0, norms, 1.0)

@@ -46,7 +46,7 @@ def simulate(
 ) -> Errors:
     """Return the errors of the trained network beside those of its equivalent models.
 
-    Give the number of `trials` (8 when nothing is said), or `target_stderr`, the standard error
+    Give the number of `trials` (by default 8), or `target_stderr`, the standard error
     of every model's test_mse relative to its mean. Trial t depends on (seed, t) alone: the same
     bits come from any number of workers. With `observe` the result's `runs` hold what was seen of
     every trial: overlaps, spectra and spikes after each step. `progress(done, total)` is called
@@ -135,7 +135,7 @@ def _warn_of_large_degrees(models: Sequence[Model], *, theorem_degree: int) -> N
 
 
 def check_trials(trials: int | None, target: float | None, seed: int, workers: int) -> None:
-    """Raise InvalidInput unless these say how many trials there are, and where they run."""
+    """Raise InvalidInput unless these give the number of trials, the seed and the workers."""
     if trials is not None and target is not None:
         raise InvalidInput(
             f"trials={shown(trials)} and target_stderr={shown(target)}: must not be given "
