@@ -3,7 +3,7 @@
     python benchmarks/readouts.py [--samples 1000] [--rounds 2]
 
 Features are those of a network after its step, on two classes without and with means of their own,
-ReLU and tanh; widths are 0.3, 1 and 3 times the samples. Every number is the time of `fit_convex`
+ReLU and tanh; widths are 0.3, 1 and 3 times the samples. Every number is the time of `loss_readout`
 over that of `fit_readout` with one penalty, both the best of some rounds: the mean over the four
 problems, and the largest. `all` are the three penalties together. One BLAS thread; times are
 those of the processor, so that other work on the machine counts little.
