@@ -4,7 +4,7 @@
 
 Features are those of a network after its step, on two classes without and with means of their own,
 ReLU and tanh; widths are 0.3, 1 and 3 times the samples. Every number is the time of `loss_readout`
-over that of `fit_readout` with one penalty, both the best of some rounds: the mean over the four
+over that of `ridge_readout` with one penalty, both the best of some rounds: the mean over the four
 problems, and the largest. `all` are the three penalties together. One BLAS thread; times are
 those of the processor, so that other work on the machine counts little.
 """
@@ -25,8 +25,8 @@ from onegrad import Problem
 from onegrad.calculus.functions import get_activation
 from onegrad.core.convex_readout import loss_readout
 from onegrad.core.instance import draw
+from onegrad.core.readout import ridge_readout
 from onegrad.core.run import finished_run
-from onegrad.stages import fit_readout
 
 LOSSES = ("square", "logistic", "squared_hinge", "hinge", "huber:1")
 RIDGES = (1e-2, 1e-4, 1e-6)
@@ -47,7 +47,7 @@ def main() -> None:
             for means in (False, True)
         ]
         ridges = [
-            seconds(partial(fit_readout, *batch, ridge=1e-4), 2 * options.rounds)
+            seconds(partial(ridge_readout, *batch, ridge=1e-4), 2 * options.rounds)
             for batch in batches
         ]
         print(f"k = {width}, m = {m}: one ridge regression {1e3 * np.mean(ridges):.1f} ms")
