@@ -81,6 +81,7 @@ def run_trial(
                 with _part_of_step(place, len(steps), FIT_SHARE, 1.0):
                     errors = measure_errors(instance, first, maps, fits)
                 measured[key] = {m.key: errors[m.key] | fits[m.key].metrics() for m in group}
+                del maps, fits  # before those of the next group are made
                 for model in group:
                     require_finite(model.name, measured[key][model.key])
             by_step[step] |= measured[key]

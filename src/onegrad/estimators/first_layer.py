@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onegrad.calculus.functions import get_activation
+from onegrad.calculus.losses import get_loss
 from onegrad.core.batches import BLOCK_ROWS
 from onegrad.core.convex_readout import loss_readout
 from onegrad.core.instance import Layers, draw, initialise
@@ -272,6 +273,7 @@ def fit_weighted(rows: WeightedRows, features: Floats, *, loss: str, ridge: floa
             fits = ridge_readouts(features, rows.targets, ridge=ridge)
         require_finite_readouts(*fits)
         return np.concatenate([fit.weights for fit in fits], axis=1)
+    get_loss(loss, field="loss")  # refuses another name
     weights = None if equal else rows.weights
     columns = [
         loss_readout(features, column, loss=loss, ridge=ridge, sample_weights=weights).weights
