@@ -21,8 +21,8 @@ import numpy as np
 from scipy.linalg.blas import dsyrk
 
 from onegrad import Problem, take_steps
+from onegrad.core.batches import BLOCK_ROWS
 from onegrad.core.models import NETWORK
-from onegrad.core.step import STEP_ROWS
 from onegrad.verbs.cost import peak_bytes
 
 
@@ -62,11 +62,11 @@ def bare_products(problem: Problem) -> float:
     d, p = problem.dimension, problem.width
     rng = np.random.default_rng(0)
     first = rng.standard_normal((p, d))
-    inputs = [rng.standard_normal((STEP_ROWS, d)) for _ in range(4)]
-    weighted = [rng.standard_normal((STEP_ROWS, p)) for _ in range(4)]
+    inputs = [rng.standard_normal((BLOCK_ROWS, d)) for _ in range(4)]
+    weighted = [rng.standard_normal((BLOCK_ROWS, p)) for _ in range(4)]
     total, gram = np.zeros((p, d)), np.zeros((p, p), order="F")
-    batches = -(-problem.samples_per_step // STEP_ROWS)
-    tests = -(-problem.samples_in_test // STEP_ROWS)
+    batches = -(-problem.samples_per_step // BLOCK_ROWS)
+    tests = -(-problem.samples_in_test // BLOCK_ROWS)
     start = process_time()
     for index in range(batches):
         block, other = inputs[index % 4], weighted[index % 4]

@@ -3,8 +3,8 @@
     python benchmarks/readouts.py [--samples 1000] [--rounds 2]
 
 Features are those of a network after its step, on two classes without and with means of their own,
-ReLU and tanh; widths are 0.3, 1 and 3 times the samples. Every number is the time of `fit_convex`
-over that of `fit_readout` with one penalty, both the best of some rounds: the mean over the four
+ReLU and tanh; widths are 0.3, 1 and 3 times the samples. Every number is the time of `loss_readout`
+over that of `ridge_readout` with one penalty, both the best of some rounds: the mean over the four
 problems, and the largest. `all` are the three penalties together. One BLAS thread; times are
 those of the processor, so that other work on the machine counts little.
 """
@@ -23,9 +23,9 @@ import numpy as np
 
 from onegrad import Problem
 from onegrad.calculus.functions import get_activation
-from onegrad.core.convex_readout import fit_convex
+from onegrad.core.convex_readout import loss_readout
 from onegrad.core.instance import draw
-from onegrad.core.readout import fit_readout
+from onegrad.core.readout import ridge_readout
 from onegrad.core.run import finished_run
 
 LOSSES = ("square", "logistic", "squared_hinge", "hinge", "huber:1")
@@ -47,7 +47,7 @@ def main() -> None:
             for means in (False, True)
         ]
         ridges = [
-            seconds(partial(fit_readout, *batch, ridge=1e-4), 2 * options.rounds)
+            seconds(partial(ridge_readout, *batch, ridge=1e-4), 2 * options.rounds)
             for batch in batches
         ]
         print(f"k = {width}, m = {m}: one ridge regression {1e3 * np.mean(ridges):.1f} ms")
@@ -79,7 +79,7 @@ def features(samples: int, width: int, activation: str, means: bool):
 def cell(batches, ridges, loss: str, ridge: float | tuple[float, ...], rounds: int) -> str:
     """Return the mean and the largest ratio to a ridge regression."""
     ratios = [
-        seconds(partial(fit_convex, *batch, loss=loss, ridge=ridge), rounds) / alone
+        seconds(partial(loss_readout, *batch, loss=loss, ridge=ridge), rounds) / alone
         for batch, alone in zip(batches, ridges, strict=True)
     ]
     return f"{np.mean(ratios):.1f} ({max(ratios):.1f})"

@@ -1,4 +1,4 @@
-"""The doors of the stages: one trial by hand, from the draw to the errors."""
+"""The doors of `onegrad.stages`: one trial by hand, from the draw to the errors."""
 
 from __future__ import annotations
 
@@ -6,27 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.calculus.expectations import expand
-from onegrad.core.convex_readout import fit_convex
-from onegrad.core.instance import Layers, draw, initialise
-from onegrad.core.model_names import models_of
-from onegrad.core.readout import fit_outputs, fit_readout
-from onegrad.core.run import Run
-from onegrad.core.step import descent_direction, gradient_step
-from onegrad.core.trial import fit_models, measure_errors
+from onegrad import stages
+from onegrad.core.instance import Layers
 from public_doors import NUMBERS, Door, tiny
-
-# What README and docs/equations.md say works alone.
-STAGES = {
-    *("draw", "initialise", "Run", "gradient_step", "gradient_step of layers"),
-    *("descent_direction", "fit_readout", "fit_outputs", "fit_convex", "models_of", "fit_models"),
-    *("measure_errors", "expand", "feature_map network", "feature_map hermite"),
-    *("feature_map conditional", "feature_map untrained"),
-}
 
 
 def batch() -> tuple[Any, Any]:
-    """Return inputs and labels ±1, of numbers that single precision holds."""
+    """Return inputs and labels ±1, of numbers that single precision represents exactly."""
     rng = np.random.default_rng(8)
     inputs = rng.standard_normal((9, 12)).astype(np.float32).astype(float)
     return inputs, np.where(rng.random(9) < 0.5, -1.0, 1.0)
@@ -34,71 +20,65 @@ def batch() -> tuple[Any, Any]:
 
 def stage_doors() -> dict[str, Door]:
     """Return the doors of all stages."""
-    instance = draw(tiny())
-    layers, run = initialise(instance), Run(instance)
-    trained = run.advance().first
-    names = ("network", "hermite", "conditional", "untrained")
-    models = models_of(instance, list(names))
-    maps = {model.key: model.feature_map(instance, layers, trained) for model in models}
-    fits = fit_models(instance, trained, maps)
+    instance = stages.draw(tiny())
+    run = stages.take_all_steps(instance)
+    layers, trained = run.layers, run.first
+    names = ["network", "hermite", "conditional", "untrained"]
+    maps = stages.feature_maps(instance, layers, trained, names)
+    fits = stages.fit_models(instance, trained, maps)
     inputs, labels = batch()
 
-    def of_layers(first: Any, second: Any) -> Any:
+    def step_of_layers(first: Any, second: Any) -> Any:
         given = Layers(first, second)
-        return gradient_step(given, inputs, labels, activation="relu", learning_rate=0.5)
+        return stages.take_step(given, inputs, labels, activation="relu", learning_rate=0.5)
 
-    step = {
+    of_instance = {"instance": (instance, "")}
+    of_batch = {
         "layers": (layers, ""),
         "inputs": (inputs, ""),
         "labels": (labels, ""),
         "activation": ("relu", ""),
-        "preactivations": (None, "none"),
     }
-    rate = {"learning_rate": (0.5, "negative zero half")}
-    ridge = {"ridge": (0.1, NUMBERS)}
-    readout = {"features": (inputs, ""), "labels": (labels, ""), **ridge}
+    where = {"seed": (0, "zero"), "trial": (0, "zero")}
+    on_layer = {**of_instance, "first_layer": (trained, ""), "maps": (maps, "")}
     return {
-        "draw": Door(draw, {"problem": (tiny(), ""), "seed": (0, "zero"), "trial": (0, "zero")}),
-        "initialise": Door(initialise, {"instance": (instance, "")}),
-        "Run": Door(Run, {"instance": (instance, ""), "shared": (None, "none")}),
-        "gradient_step": Door(gradient_step, {**step, **rate}),
-        "gradient_step of layers": Door(
-            of_layers, {"first": (layers.first, ""), "second": (layers.second, "")}
+        "draw": Door(stages.draw, {"problem": (tiny(), ""), **where}),
+        "initialise": Door(stages.initialise, of_instance),
+        "gradient": Door(stages.gradient, of_batch),
+        "take_step": Door(
+            stages.take_step, {**of_batch, "learning_rate": (0.5, "negative zero half")}
         ),
-        "descent_direction": Door(descent_direction, step),
-        "fit_readout": Door(fit_readout, readout),
-        "fit_outputs": Door(fit_outputs, {**readout, "labels": (labels[:, None], "")}),
-        "fit_convex": Door(
-            fit_convex, {**readout, "loss": ("logistic", ""), "sample_weights": (None, "none")}
+        "take_step of layers": Door(
+            step_of_layers, {"first": (layers.first, ""), "second": (layers.second, "")}
         ),
-        "models_of": Door(models_of, {"instance": (instance, ""), "names": ("network", "")}),
-        "fit_models": Door(
-            fit_models,
+        "take_all_steps": Door(stages.take_all_steps, of_instance),
+        "feature_maps": Door(
+            stages.feature_maps,
             {
-                "instance": (instance, ""),
-                "first_layer": (trained, ""),
-                "maps": (maps, ""),
-                "step": (1, "zero"),
-            },
-            left_out=("shared", "watch"),
-        ),
-        "measure_errors": Door(
-            measure_errors,
-            {
-                "instance": (instance, ""),
-                "first_layer": (trained, ""),
-                "maps": (maps, ""),
-                "fits": (fits, ""),
+                **of_instance,
+                "layers": (layers, ""),
+                "trained": (trained, ""),
+                "models": (names, ""),
             },
         ),
-        "expand": Door(
-            expand, {"activation": ("relu", ""), "scale": (1.0, NUMBERS), "degree": (2, "zero")}
+        "fit_readout": Door(
+            stages.fit_readout,
+            {
+                "features": (inputs, ""),
+                "labels": (labels, ""),
+                "ridge": (0.1, NUMBERS),
+                "loss": ("square", ""),
+            },
         ),
-        **{
-            f"feature_map {model.name}": Door(
-                model.feature_map,
-                {"instance": (instance, ""), "layers": (layers, ""), "trained": (trained, "")},
-            )
-            for model in models
-        },
+        "fit_readout by another loss": Door(
+            lambda features, labels, ridge: stages.fit_readout(
+                features, labels, ridge=ridge, loss="logistic"
+            ),
+            {"features": (inputs, ""), "labels": (labels, ""), "ridge": (0.1, NUMBERS)},
+        ),
+        "fit_models": Door(stages.fit_models, {**on_layer, "step": (1, "zero")}),
+        "measure_errors": Door(stages.measure_errors, {**on_layer, "fits": (fits, "")}),
+        "run_trial": Door(
+            stages.run_trial, {"problem": (tiny(), ""), "models": (names, ""), **where}
+        ),
     }

@@ -9,7 +9,7 @@ from conftest import nothing_registered
 from onegrad.calculus import functions
 from onegrad.calculus.expectations import expand
 from onegrad.core.instance import Layers
-from onegrad.core.step import gradient_step
+from onegrad.stages import take_step
 from public_doors import Door, rows_of_two_classes, tiny, verb_doors
 from stage_doors import batch, stage_doors
 
@@ -132,7 +132,7 @@ def test_a_function_that_keeps_its_argument_or_returns_other_numbers_would_be_se
 def test_a_step_of_no_size_returns_a_layer_of_its_own():
     inputs, labels = batch()
     layers = Layers(np.ones((3, 12)), np.ones(3))
-    after = gradient_step(layers, inputs, labels, activation="tanh", learning_rate=0)
+    after = take_step(layers, inputs, labels, activation="tanh", learning_rate=0)
     assert np.array_equal(after, layers.first)
     assert not np.shares_memory(after, layers.first)
 
@@ -140,7 +140,7 @@ def test_a_step_of_no_size_returns_a_layer_of_its_own():
 def test_a_step_of_layers_in_single_precision_is_taken_in_it():
     inputs, labels = batch()
     layers = Layers(np.ones((3, 12), dtype=np.float32), np.ones(3))
-    after = gradient_step(layers, inputs, labels, activation="tanh", learning_rate=0.1)
+    after = take_step(layers, inputs, labels, activation="tanh", learning_rate=0.1)
     assert after.dtype == np.float32
 
 
@@ -150,7 +150,7 @@ def test_names_and_formulas_stand_wherever_an_activation_does(text):
     layers = Layers(np.ones((3, 12)), np.ones(3))
     function = functions.get(text)
     named, given = (
-        gradient_step(layers, inputs, labels, activation=activation, learning_rate=0.1)
+        take_step(layers, inputs, labels, activation=activation, learning_rate=0.1)
         for activation in (text, function)
     )
     assert np.array_equal(named, given)

@@ -47,9 +47,9 @@ def imported_folders(path):
             yield node.module.split(".")[1]
 
 
-def test_the_root_holds_folders_alone():
+def test_the_root_holds_folders_and_the_stages():
     files = {path.name for path in SOURCE.iterdir() if path.is_file()}
-    assert files == {"__init__.py", "py.typed"}
+    assert files == {"__init__.py", "stages.py", "py.typed"}
     folders = {path.name for path in SOURCE.iterdir() if path.is_dir()} - {"__pycache__"}
     assert folders == set(ORDER)
 

@@ -3,12 +3,13 @@
 import numpy as np
 
 from onegrad import Problem
+from onegrad.core.errors import sampled_errors
 from onegrad.core.instance import Instance, draw
 from onegrad.core.model_names import resolve_models
 from onegrad.core.models import NETWORK
+from onegrad.core.problem_readout import fit_models
 from onegrad.core.run import finished_run
 from onegrad.core.streams import Streams
-from onegrad.core.trial import fit_models, sampled_errors
 from onegrad.moments.dense import population_moments
 from onegrad.verbs.predict import predict_draw
 from ridge_oracle import single_type_errors

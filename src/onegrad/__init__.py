@@ -5,8 +5,7 @@ problem = Problem(dimension=300, readout={"samples": 300})
 errors = simulate(problem, ["network", "hermite"], trials=8)
 print(errors.to_frame())
 
-Stages of the pipeline and whatever else one builds on are imported from their folders, such as
-`onegrad.core.step`.
+Single stages of a trial are in `onegrad.stages`.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.linalg import polar as textbook_polar
 
-from onegrad import InvalidInput
+from onegrad import InvalidInput, stages
 from onegrad.calculus import functions
 from onegrad.calculus.rules import (
     RULES,
@@ -19,7 +19,6 @@ from onegrad.calculus.rules import (
     with_momentum,
 )
 from onegrad.core.instance import Layers
-from onegrad.core.step import descent_direction
 from onegrad.describe.registry import adopt, snapshot
 from onegrad.machine.cost import Stage
 from onegrad.machine.pool import run_jobs
@@ -37,7 +36,7 @@ def batch(width, dimension, samples, *, dtype=np.float64):
     )
     inputs = rng.standard_normal((samples, dimension)).astype(dtype)
     labels = rng.standard_normal(samples)
-    direction = descent_direction(layers, inputs, labels, activation=functions.get("tanh"))
+    direction = stages.gradient(layers, inputs, labels, activation=functions.get("tanh"))
     return direction, inputs
 
 

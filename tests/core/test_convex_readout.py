@@ -11,9 +11,10 @@ from sklearn.svm import SVC, LinearSVC
 from onegrad import InvalidInput
 from onegrad.calculus.losses import LOSSES, get_loss, register_loss
 from onegrad.core import convex_readout
-from onegrad.core.convex_readout import fit_convex
-from onegrad.core.readout import fit_readout
+from onegrad.core.convex_readout import loss_readout
+from onegrad.core.readout import ridge_readout
 from onegrad.describe.exceptions import NotConverged
+from onegrad.stages import fit_readout
 from own_losses import Exponential, PlainLogistic, Quantile
 
 SHAPES = [(60, 20), (40, 40), (30, 70)]  # k < m, k = m, k > m
@@ -40,8 +41,8 @@ def objective(weights, features, labels, loss, ridge):
 def test_the_square_loss_is_ridge_regression(shape, ridge):
     features, labels = batch(shape)
     labels = labels + 0.3
-    found = fit_convex(features, labels, loss="square", ridge=ridge)
-    expected = fit_readout(features, labels, ridge=ridge)
+    found = loss_readout(features, labels, loss="square", ridge=ridge)
+    expected = ridge_readout(features, labels, ridge=ridge)
     size = np.linalg.norm(expected.weights)
     np.testing.assert_allclose(found.weights, expected.weights, rtol=0, atol=1e-8 * size)
     np.testing.assert_allclose(found.train_mse, expected.train_mse, rtol=1e-6)
@@ -55,7 +56,7 @@ def test_the_square_loss_is_ridge_regression(shape, ridge):
 def test_the_gradient_vanishes_and_no_neighbour_is_better(shape, loss):
     features, labels = batch(shape)
     for ridge in RIDGES:
-        found = fit_convex(features, labels, loss=loss, ridge=ridge)
+        found = loss_readout(features, labels, loss=loss, ridge=ridge)
         weights = found.weights[:, 0]
         assert found.error[0] <= (1e-8 if get_loss(loss).smooth else 1e-5)
         assert found.objective[0] == pytest.approx(
@@ -87,7 +88,7 @@ def test_logistic_regression_is_that_of_scikit_learn(shape, ridge):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         peer.fit(features / np.sqrt(shape[1]), labels)
-    found = fit_convex(features, labels, loss="logistic", ridge=ridge)
+    found = loss_readout(features, labels, loss="logistic", ridge=ridge)
     size = np.linalg.norm(peer.coef_)
     np.testing.assert_allclose(found.weights[:, 0], peer.coef_[0], rtol=0, atol=1e-5 * size)
 
@@ -104,7 +105,7 @@ def test_hinges_are_those_of_scikit_learn(shape, ridge, loss):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         peer.fit(features / np.sqrt(k), labels)
-    found = fit_convex(features, labels, loss=loss, ridge=ridge)
+    found = loss_readout(features, labels, loss=loss, ridge=ridge)
     size = np.linalg.norm(peer.coef_)
     np.testing.assert_allclose(found.weights[:, 0], peer.coef_[0], rtol=0, atol=1e-4 * size)
     theirs = objective(peer.coef_[0], features, labels, loss, ridge)
@@ -123,7 +124,7 @@ def test_the_huber_loss_is_that_of_scikit_learn_at_its_own_scale(ridge):
     peer.set_params(max_iter=10**4).fit(phi, labels)
     sigma = float(peer.scale_)
     loss = f"huber:{delta * sigma!r}"
-    found = fit_convex(features, labels, loss=loss, ridge=ridge * sigma)
+    found = loss_readout(features, labels, loss=loss, ridge=ridge * sigma)
     # Its own stopping rule leaves 1e−3.
     np.testing.assert_allclose(found.weights[:, 0], peer.coef_, atol=1e-3)
     theirs = objective(peer.coef_, features, labels, loss, ridge * sigma)
@@ -142,8 +143,8 @@ def own_losses(monkeypatch):
 @pytest.mark.parametrize("ridge", RIDGES)
 def test_a_loss_given_by_value_and_derivative_alone_is_fitted(own_losses, shape, ridge):
     features, labels = batch(shape)
-    own = fit_convex(features, labels, loss="plain_logistic", ridge=ridge)
-    built_in = fit_convex(features, labels, loss="logistic", ridge=ridge)
+    own = loss_readout(features, labels, loss="plain_logistic", ridge=ridge)
+    built_in = loss_readout(features, labels, loss="logistic", ridge=ridge)
     size = np.sqrt(built_in.squared_norm[0])
     np.testing.assert_allclose(own.weights, built_in.weights, rtol=0, atol=1e-7 * size)
 
@@ -151,8 +152,8 @@ def test_a_loss_given_by_value_and_derivative_alone_is_fitted(own_losses, shape,
 @pytest.mark.parametrize("size", [1.0, 1e3])
 def test_a_loss_that_overflows_on_the_way_is_fitted(own_losses, size):
     features, labels = batch((60, 20))
-    found = fit_convex(size * features, labels, loss="exponential", ridge=1e-3 * size**2)
-    expected = fit_convex(features, labels, loss="exponential", ridge=1e-3)
+    found = loss_readout(size * features, labels, loss="exponential", ridge=1e-3 * size**2)
+    expected = loss_readout(features, labels, loss="exponential", ridge=1e-3)
     np.testing.assert_allclose(size * found.weights, expected.weights, atol=1e-6)
 
 
@@ -160,7 +161,7 @@ def test_a_jumping_loss_of_one_s_own_tends_to_the_linear_program(own_losses):
     features, labels = batch((40, 8))
     labels = labels + np.random.default_rng(4).standard_normal(40)
     phi = features / np.sqrt(8)
-    found = fit_convex(features, labels, loss="quantile:0.5", ridge=1e-6)
+    found = loss_readout(features, labels, loss="quantile:0.5", ridge=1e-6)
     # min Σ s with −s ≤ y − φw ≤ s
     cost = np.concatenate([np.zeros(8), np.ones(40)])
     above = np.hstack([phi, -np.eye(40)])
@@ -180,11 +181,11 @@ def test_a_jumping_loss_of_one_s_own_tends_to_the_linear_program(own_losses):
 def test_penalties_together_are_penalties_alone_in_the_order_given(loss):
     features, labels = batch((30, 70))
     ridges = [1e-3, 1.0, 1e-6, 0.1]
-    together = fit_convex(features, labels, loss=loss, ridge=ridges)
+    together = loss_readout(features, labels, loss=loss, ridge=ridges)
     assert together.weights.shape == (70, 4)
     assert together.ridge.tolist() == ridges
     for i, ridge in enumerate(ridges):
-        alone = fit_convex(features, labels, loss=loss, ridge=ridge)
+        alone = loss_readout(features, labels, loss=loss, ridge=ridge)
         size = np.sqrt(alone.squared_norm[0])
         np.testing.assert_allclose(
             together.weights[:, i], alone.weights[:, 0], rtol=0, atol=2e-6 * size
@@ -197,7 +198,7 @@ def test_penalties_together_are_penalties_alone_in_the_order_given(loss):
 @pytest.mark.parametrize("loss", ["logistic", "squared_hinge", "hinge"])
 def test_separable_data_are_separated(loss):
     features, labels = batch((30, 70))
-    found = fit_convex(features, labels, loss=loss, ridge=[1.0, 1e-3, 1e-6])
+    found = loss_readout(features, labels, loss=loss, ridge=[1.0, 1e-3, 1e-6])
     assert found.train_misclassification[-1] == 0
     assert np.all(np.diff(found.train_loss) < 0)
     assert np.all(np.isfinite(found.weights))
@@ -205,7 +206,7 @@ def test_separable_data_are_separated(loss):
 
 def test_the_hinge_on_separable_data_is_the_widest_margin():
     features, labels = batch((30, 70))
-    found = fit_convex(features, labels, loss="hinge", ridge=1e-6).weights[:, 0]
+    found = loss_readout(features, labels, loss="hinge", ridge=1e-6).weights[:, 0]
     kernel = SVC(kernel="linear", C=1e6, tol=1e-10)
     phi = features / np.sqrt(70)
     # Without an intercept: every point beside its mirror image.
@@ -218,7 +219,7 @@ def test_the_hinge_on_separable_data_is_the_widest_margin():
 @pytest.mark.parametrize("loss", BUILT_IN)
 def test_one_class_alone_is_fitted(shape, loss):
     features, _ = batch(shape)
-    found = fit_convex(features, np.ones(shape[0]), loss=loss, ridge=[1e-2, 1e-6])
+    found = loss_readout(features, np.ones(shape[0]), loss=loss, ridge=[1e-2, 1e-6])
     assert np.all(np.isfinite(found.objective))
     if get_loss(loss).needs_signs:
         assert found.train_misclassification[1] == 0
@@ -228,15 +229,15 @@ def test_one_class_alone_is_fitted(shape, loss):
 def test_labels_that_say_nothing_have_no_weights(loss):
     row = np.random.default_rng(3).standard_normal(6)
     features, labels = np.tile(row, (4, 1)), np.array([1.0, -1.0, 1.0, -1.0])
-    found = fit_convex(features, labels, loss=loss, ridge=1e-3)
+    found = loss_readout(features, labels, loss=loss, ridge=1e-3)
     np.testing.assert_allclose(found.weights, 0, atol=1e-12)
 
 
 @pytest.mark.parametrize("loss", BUILT_IN)
 def test_duplicated_samples_change_nothing(loss):
     features, labels = batch((40, 40))
-    once = fit_convex(features, labels, loss=loss, ridge=1e-3)
-    twice = fit_convex(np.tile(features, (2, 1)), np.tile(labels, 2), loss=loss, ridge=1e-3)
+    once = loss_readout(features, labels, loss=loss, ridge=1e-3)
+    twice = loss_readout(np.tile(features, (2, 1)), np.tile(labels, 2), loss=loss, ridge=1e-3)
     size = np.sqrt(once.squared_norm[0])
     np.testing.assert_allclose(once.weights, twice.weights, rtol=0, atol=2e-6 * size)
 
@@ -244,8 +245,8 @@ def test_duplicated_samples_change_nothing(loss):
 def test_single_precision_is_computed_in_double():
     features, labels = batch((40, 40))
     single = features.astype(np.float32)
-    found = fit_convex(single, labels, loss="logistic", ridge=1e-3)
-    expected = fit_convex(single.astype(np.float64), labels, loss="logistic", ridge=1e-3)
+    found = loss_readout(single, labels, loss="logistic", ridge=1e-3)
+    expected = loss_readout(single.astype(np.float64), labels, loss="logistic", ridge=1e-3)
     assert np.array_equal(found.weights, expected.weights)
     assert single.dtype == np.float32
 
@@ -253,9 +254,9 @@ def test_single_precision_is_computed_in_double():
 @shapes
 def test_newton_and_quasi_newton_agree(shape, monkeypatch):
     features, labels = batch(shape)
-    quasi = fit_convex(features, labels, loss="logistic", ridge=1e-3)
+    quasi = loss_readout(features, labels, loss="logistic", ridge=1e-3)
     monkeypatch.setattr(convex_readout, "FIRST_JUDGED", 0)
-    newton = fit_convex(features, labels, loss="logistic", ridge=1e-3)
+    newton = loss_readout(features, labels, loss="logistic", ridge=1e-3)
     assert newton.steps[0] < quasi.steps[0]
     size = np.sqrt(newton.squared_norm[0])
     np.testing.assert_allclose(quasi.weights, newton.weights, rtol=0, atol=2e-8 * size)
@@ -270,14 +271,14 @@ def test_a_minimum_that_is_not_reached_is_said(loss, monkeypatch):
     with pytest.raises(
         NotConverged, match=r"^ridge=1e-06: weights of loss='\w+' .*; raise"
     ) as said:
-        fit_convex(features, labels, loss=loss, ridge=1e-6)
+        loss_readout(features, labels, loss=loss, ridge=1e-6)
     assert "\n" not in str(said.value)
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"labels": np.zeros(30)}, r"^labels=0: must be -1 or 1 for loss='logistic'; correct"),
+        ({"labels": np.zeros(30)}, r"^labels=0: must be -1 or 1 for loss='logistic'; change"),
         (
             {"labels": np.ones(29)},
             r"^labels=ndarray of 29 float64: must have one entry per row of features, there are 30",
@@ -296,4 +297,4 @@ def test_what_cannot_be_fitted_is_refused(changes, message):
     features, labels = batch((30, 70))
     given = {"features": features, "labels": labels, "loss": "logistic", "ridge": 1.0, **changes}
     with pytest.raises(InvalidInput, match=message):
-        fit_convex(**given)
+        fit_readout(**given)

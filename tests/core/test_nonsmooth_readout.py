@@ -10,9 +10,9 @@ from onegrad.core.convex_readout import (
     PenalisedSum,
     Sample,
     SmoothedTerms,
-    _following,
-    fit_convex,
+    loss_readout,
     newton_minimum,
+    next_round,
 )
 
 SHAPES = [(60, 20), (40, 40), (30, 70)]
@@ -68,7 +68,7 @@ def batch(shape):
 @pytest.mark.parametrize("ridge", [1e-4, 1e-2, 1.0])
 def test_no_neighbour_is_better(shape, loss, ridge):
     features, labels = batch(shape)
-    found = fit_convex(features, labels, loss=loss, ridge=ridge)
+    found = loss_readout(features, labels, loss=loss, ridge=ridge)
     weights, rng = found.weights[:, 0], np.random.default_rng(1)
     assert found.error[0] <= 1e-5
     for size in (1e-3, 1e-1):
@@ -86,7 +86,7 @@ def test_no_neighbour_is_better(shape, loss, ridge):
 def test_a_round_with_the_same_samples_held_is_over_before_it_begins(shape, loss):
     features, labels = batch(shape)
     sample, ridge = Sample(features / np.sqrt(shape[1])), 1e-2
-    start = fit_convex(features, labels, loss=loss, ridge=ridge).weights[:, 0]
+    start = loss_readout(features, labels, loss=loss, ridge=ridge).weights[:, 0]
     terms = SmoothedTerms(get_loss(loss), labels, 1e-3, np.zeros(shape[0]))
     # A few rounds at one reach, until multipliers are near those of the minimum.
     for _ in range(8):
@@ -95,8 +95,8 @@ def test_a_round_with_the_same_samples_held_is_over_before_it_begins(shape, loss
         terms, last = replace(terms, multipliers=terms.slopes(objective.outputs(start))), terms
     objective, u = PenalisedSum(sample, last, ridge), sample.phi @ start
     assert np.any(last.held(u))
-    terms, begun = _following(objective, last, u, start, reach=1e-6)
-    again = newton_minimum(replace(objective, terms=terms), begun.weights, accuracy=1e-8)
+    terms, begun = next_round(objective, last, u, start, reach=1e-6)
+    again = newton_minimum(replace(objective, terms=terms), begun, accuracy=1e-8)
     assert again.converged
     assert again.steps == 0
 
@@ -104,5 +104,5 @@ def test_a_round_with_the_same_samples_held_is_over_before_it_begins(shape, loss
 def test_the_hinge_takes_few_steps():
     features, labels = batch((200, 200))
     for ridge in (1e-2, 1e-4):
-        found = fit_convex(features, labels, loss="hinge", ridge=ridge)
+        found = loss_readout(features, labels, loss="hinge", ridge=ridge)
         assert found.steps[0] <= 20  # 47 and 38 where rounds begin where the last one has ended

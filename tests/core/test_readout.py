@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from onegrad import InvalidInput
-from onegrad.core.readout import fit_readout, ridge_readout
+from onegrad.core.readout import ridge_readout
+from onegrad.stages import fit_readout
 
 
 def direct(features, labels, ridge):

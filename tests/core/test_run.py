@@ -14,8 +14,8 @@ from onegrad.core.instance import Layers, draw, initialise
 from onegrad.core.low_degree import estimate_low_degree
 from onegrad.core.model_names import resolve_models
 from onegrad.core.run import Run, finished_run
-from onegrad.core.step import gradient_step
 from onegrad.core.trial import run_trial
+from onegrad.stages import take_step
 
 
 def first_layers_after(problem, **where):
@@ -118,7 +118,7 @@ def test_steps_are_those_of_the_gradient_step_on_each_batch():
     first = initialise(run.instance).first
     for step in (1, 2, 3):
         batch = run.instance.step_draw(step).whole()
-        first = gradient_step(
+        first = take_step(
             Layers(first, run.layers.second),
             batch.inputs,
             batch.labels,
@@ -226,7 +226,7 @@ def test_adding_a_linear_part_to_the_target_changes_nothing_after_subtraction():
 
 def test_memory_does_not_grow_with_the_batch(monkeypatch):
     monkeypatch.setattr(batches, "HELD_BYTES", 2.0**20)
-    monkeypatch.setattr("onegrad.core.trial.HELD_BYTES", 2.0**20)
+    monkeypatch.setattr("onegrad.core.problem_readout.HELD_BYTES", 2.0**20)
     peaks = []
     for samples in (8_000, 64_000):
         problem = small_steps(

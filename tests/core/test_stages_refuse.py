@@ -5,10 +5,8 @@ import pytest
 
 from conftest import small
 from onegrad import InvalidInput, Problem, maximal_rate_limit, predict, predict_curve
-from onegrad.core.instance import Layers, draw
-from onegrad.core.readout import fit_readout
-from onegrad.core.step import STEP_ROWS, descent_direction, gradient_step, streamed_direction
-from onegrad.core.trial import measure_errors
+from onegrad.core.instance import Layers
+from onegrad.stages import draw, fit_readout, measure_errors, take_step
 
 FEATURES = np.arange(12.0).reshape(4, 3) ** 1.5
 LABELS = np.array([1.0, -1.0, 1.0, 1.0])
@@ -73,30 +71,12 @@ def test_readouts_of_wrong_arrays_and_penalties_are_refused(changes, message):
             {"layers": Layers(np.ones((2, 3)), np.ones(3))},
             r"layers\.second=ndarray of 3 float64: .*",
         ),
-        (
-            {"preactivations": [np.ones((3, 2))]},
-            r"preactivations: must be 4 rows × 2 in .*, 0 rows .*",
-        ),
-        ({"preactivations": 3}, r"preactivations=3: must be a list of blocks; use .*"),
     ],
 )
 def test_steps_on_wrong_batches_are_refused(changes, message):
     step = {"layers": LAYERS, "inputs": FEATURES, "labels": LABELS, "activation": "relu"}
     with pytest.raises(InvalidInput, match=f"^{message}$"):
-        gradient_step(**{**step, "learning_rate": 0.1, **changes})
-
-
-def test_blocks_of_preactivations_must_cover_the_batch():
-    rng = np.random.default_rng(0)
-    inputs, labels = rng.standard_normal((STEP_ROWS + 5, 3)), np.ones(STEP_ROWS + 5)
-    first = np.ones((STEP_ROWS, 2))
-    with pytest.raises(InvalidInput, match=f"^preactivations: .*, {STEP_ROWS} rows fit; use"):
-        descent_direction(LAYERS, inputs, labels, activation="relu", preactivations=[first])
-
-
-def test_no_block_at_all_is_refused():
-    with pytest.raises(InvalidInput, match=r"^blocks: must hold at least one sample"):
-        streamed_direction(LAYERS, [], samples=1, activation=None)
+        take_step(**{**step, "learning_rate": 0.1, **changes})
 
 
 def test_errors_of_other_readouts_are_refused():

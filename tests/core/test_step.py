@@ -5,8 +5,9 @@ import pytest
 
 from conftest import small
 from onegrad.calculus import functions
+from onegrad.core.batches import BLOCK_ROWS
 from onegrad.core.instance import Layers, draw, initialise
-from onegrad.core.step import STEP_ROWS, descent_direction, gradient_step, step_preactivations
+from onegrad.stages import gradient, take_step
 
 
 def loss(first, second, inputs, labels, activation):
@@ -21,7 +22,7 @@ def test_step_direction_equals_finite_differences_of_the_loss(name, rng):
     activation = functions.get(name)
     layers = Layers(rng.standard_normal((5, 7)), rng.standard_normal(5))
     inputs, labels = rng.standard_normal((20, 7)), rng.standard_normal(20)
-    ours = descent_direction(layers, inputs, labels, activation=activation)
+    ours = gradient(layers, inputs, labels, activation=activation)
     step = 1e-6
     for i in range(5):
         for j in range(7):
@@ -35,23 +36,20 @@ def test_step_direction_equals_finite_differences_of_the_loss(name, rng):
 
 def test_streamed_samples_give_the_direct_formula(rng):
     activation = functions.get("tanh")
-    m, k = 2 * STEP_ROWS + 37, 6
+    m, k = 2 * BLOCK_ROWS + 37, 6
     layers = Layers(rng.standard_normal((k, 4)), rng.standard_normal(k))
     inputs, labels = rng.standard_normal((m, 4)), rng.standard_normal(m)
     u = layers.first @ inputs.T
     residual = labels - layers.second @ np.tanh(u) / np.sqrt(k)
     direct = (np.outer(layers.second, residual) / np.sqrt(k) * (1 - np.tanh(u) ** 2)) @ inputs / m
     np.testing.assert_allclose(
-        descent_direction(layers, inputs, labels, activation=activation), direct, atol=1e-12
+        gradient(layers, inputs, labels, activation=activation), direct, atol=1e-12
     )
-    blocks = list(step_preactivations(layers.first, inputs))
-    again = descent_direction(layers, inputs, labels, activation=activation, preactivations=blocks)
-    assert np.array_equal(again, descent_direction(layers, inputs, labels, activation=activation))
 
 
 def test_no_learning_rate_leaves_the_first_layer_alone(rng):
     layers = Layers(rng.standard_normal((3, 4)), rng.standard_normal(3))
-    trained = gradient_step(
+    trained = take_step(
         layers,
         rng.standard_normal((5, 4)),
         rng.standard_normal(5),

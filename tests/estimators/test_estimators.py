@@ -14,14 +14,13 @@ from sklearn.utils import estimator_checks
 from onegrad import InvalidInput, OneStepClassifier, OneStepFeatures, OneStepRegressor
 from onegrad.calculus.functions import get_activation
 from onegrad.core.instance import draw, initialise
-from onegrad.core.readout import fit_readout
-from onegrad.core.step import gradient_step
 from onegrad.estimators.first_layer import (
     InputFrame,
     NetworkSettings,
     WeightedRows,
     train_first_layer,
 )
+from onegrad.stages import fit_readout, take_step
 
 EVERY = [OneStepRegressor(30), OneStepClassifier(30), OneStepFeatures(30)]
 
@@ -68,7 +67,7 @@ def test_the_first_layer_and_readout_are_the_core_s():
     instance = draw(settings.problem(dimension=5), seed=3)
     start = initialise(instance)
     relu = np.vectorize(lambda u: max(u, 0.0))
-    trained = gradient_step(
+    trained = take_step(
         start, prepared, targets, activation=get_activation("relu"), learning_rate=7.0
     )
     np.testing.assert_allclose(layer.trained, trained, rtol=1e-12, atol=1e-14)

@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 from conftest import small
+from onegrad.core.errors import measure_errors, sampled_errors
 from onegrad.core.model_names import resolve_models
+from onegrad.core.problem_readout import fit_models
 from onegrad.core.streams import Streams
-from onegrad.core.trial import fit_models, measure_errors, run_trial, sampled_errors
+from onegrad.core.trial import run_trial
 from onegrad.moments import pairs
 from onegrad.moments.exact_errors import exact_test_mse
 from onegrad.moments.feature_laws import preactivation_laws

@@ -14,12 +14,13 @@ from onegrad import (
     run_sweep,
     simulate,
 )
-from onegrad.core.convex_readout import fit_convex
 from onegrad.core.instance import draw
 from onegrad.core.model_names import resolve_models
-from onegrad.core.readout import fit_outputs, fit_readout
+from onegrad.core.problem_readout import fit_models
+from onegrad.core.readout import ridge_readouts
 from onegrad.core.run import finished_run
-from onegrad.core.trial import fit_models, run_trial
+from onegrad.core.trial import run_trial
+from onegrad.stages import fit_readout
 
 MODELS = ["network", "hermite:2", "linear", "untrained", "conditional"]
 N = 40
@@ -48,7 +49,7 @@ def three(*labels, **changes):
 def test_outputs_from_one_factorisation_are_those_of_each(shape, ridge, dtype, rng):
     phi = rng.standard_normal(shape).astype(dtype)
     labels = rng.standard_normal((shape[0], 3))
-    for column, readout in zip(labels.T, fit_outputs(phi, labels, ridge=ridge), strict=True):
+    for column, readout in zip(labels.T, ridge_readouts(phi, labels, ridge=ridge), strict=True):
         alone = fit_readout(phi, column, ridge=ridge)
         np.testing.assert_allclose(readout.weights, alone.weights, rtol=1e-6, atol=1e-9)
         np.testing.assert_allclose(readout.train_mse, alone.train_mse, rtol=1e-6)
@@ -128,7 +129,7 @@ def test_a_convex_loss_fits_every_class_against_the_rest():
     batch = instance.training_batch()
     phi = np.maximum(batch.inputs @ trained.T, 0)
     alone = [
-        fit_convex(phi, np.where(batch.labels == label, 1.0, -1.0), loss="logistic", ridge=0.1)
+        fit_readout(phi, np.where(batch.labels == label, 1.0, -1.0), loss="logistic", ridge=0.1)
         for label in (0.0, 2.0, 5.0)
     ]
     network = run_trial(problem, resolve_models(problem, ["network"]))["network"]

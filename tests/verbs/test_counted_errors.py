@@ -5,12 +5,12 @@ import pytest
 
 from conftest import small, small_steps
 from onegrad import EmpiricalData, InvalidInput, Problem, Sweep, predict, run_sweep, simulate
-from onegrad.core import batches
-from onegrad.core import trial as module
+from onegrad.core import batches, problem_readout
 from onegrad.core.instance import draw
 from onegrad.core.model_names import resolve_models
+from onegrad.core.problem_readout import fit_models
 from onegrad.core.run import finished_run
-from onegrad.core.trial import fit_models, run_trial
+from onegrad.core.trial import run_trial
 
 SIGN = {"kind": "sign", "flips": 0.1}
 LOGISTIC = {"kind": "logistic", "slope": 4.0}
@@ -157,7 +157,7 @@ def test_steps_rows_and_sweeps_know_the_teachers(rows, tmp_path):
 def test_what_cannot_be_counted_is_left_out(monkeypatch):
     """A batch too large to hold has sums alone."""
     problem = small(teacher=SIGN)
-    for place in (batches, module):
+    for place in (batches, problem_readout):
         monkeypatch.setattr(place, "HELD_BYTES", 64.0)
     network = run_trial(problem, resolve_models(problem, ["network"]))["network"]
     assert "misclassification" in network

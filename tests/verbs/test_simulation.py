@@ -9,8 +9,9 @@ from onegrad import InvalidInput, register_function, simulate
 from onegrad.core.draw_cache import Shared
 from onegrad.core.instance import draw
 from onegrad.core.model_names import resolve_models
+from onegrad.core.problem_readout import fit_models
 from onegrad.core.run import finished_run
-from onegrad.core.trial import fit_models, run_trial
+from onegrad.core.trial import run_trial
 from onegrad.data.mixture import GRANULE
 from onegrad.verbs.simulate import TargetNotReached
 

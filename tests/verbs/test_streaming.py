@@ -6,7 +6,6 @@ import pytest
 from conftest import small, small_steps
 from onegrad import EmpiricalData, Problem, take_steps
 from onegrad.core import batches, conditional, problem_readout
-from onegrad.core import trial as module
 from onegrad.core.instance import draw
 from onegrad.core.model_names import resolve_models
 from onegrad.core.trial import run_trial
@@ -24,15 +23,15 @@ def stream(monkeypatch):
 
     def patch():
         fitted = []
-        original = problem_readout.readout_from_sums
+        original = problem_readout.readouts_from_sums
 
         def noted(*given, **named):
             fitted.append("streamed")
             return original(*given, **named)
 
-        for place in (batches, module):
+        for place in (batches, problem_readout):
             monkeypatch.setattr(place, "HELD_BYTES", 64.0)
-        monkeypatch.setattr(module, "readout_from_sums", noted)
+        monkeypatch.setattr(problem_readout, "readouts_from_sums", noted)
         return fitted
 
     return patch

@@ -1,4 +1,4 @@
-"""Batches of an instance: drawn whole, or in blocks that are never held together."""
+"""Batches of an instance: drawn whole, or in blocks that are never in memory together."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from onegrad.describe.numbers import Floats, Ints, Normals
 if TYPE_CHECKING:
     from onegrad.core.instance import Instance
 
-# Wraps a stream's generator in a source whose normals are kept for the next problem.
+# Wraps a stream's generator in a source that saves its normals for the next problem.
 Keep = Callable[[np.random.Generator, Stream], Normals]
 
 BLOCK_ROWS = 1024  # rows per block; fixed, so that sums have one order
@@ -40,13 +40,19 @@ class Batch:
                 yield index, slice(start, start + count)
             start += count
 
+    def rows(self) -> Iterator[tuple[Floats, Floats]]:
+        """Yield (inputs, labels) in blocks of BLOCK_ROWS rows."""
+        for start in range(0, len(self.inputs), BLOCK_ROWS):
+            rows = slice(start, start + BLOCK_ROWS)
+            yield self.inputs[rows], self.labels[rows]
+
 
 @dataclass(frozen=True)
 class BatchDraw:
     """Which batch of an instance: it is drawn as often as asked, with the same rows.
 
-    `names` tell batches of one stream apart; `earlier` are the sizes of those before it, whose rows
-    a finite population does not give again.
+    `names` distinguish batches of one stream; `earlier` are the sizes of the batches before it,
+    whose rows a finite population does not give again.
     """
 
     instance: Instance
@@ -105,6 +111,11 @@ class BatchDraw:
         if filled:
             yield self._labelled(inputs[:filled].copy(), _whole_numbers(rows), noise, before)
 
+    def rows(self) -> Iterator[tuple[Floats, Floats]]:
+        """Yield (inputs, labels) in blocks of BLOCK_ROWS rows, which are drawn again every time."""
+        for block in self.blocks():
+            yield block.inputs, block.labels
+
     def _label_rng(self) -> np.random.Generator:
         return self.instance.streams.generator(self.stream, *self.names, "labels")
 
@@ -145,7 +156,7 @@ class BatchDraw:
         return labels + noise * rng.standard_normal(len(labels)) if noise else labels
 
     def _require_finite(self, labels: Floats) -> None:
-        wrong = labels[~(np.abs(labels) <= LARGEST_LABEL)]  # nan is not either
+        wrong = labels[~(np.abs(labels) <= LARGEST_LABEL)]  # also refuses nan
         if len(wrong):
             named = ", ".join(self.instance.problem.teacher.functions)
             raise InvalidInput(

@@ -16,11 +16,10 @@ from typing import ClassVar
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky
 
-from onegrad.calculus import functions
 from onegrad.calculus.expectations import SMALLEST_DEVIATION, LocalExpectations
 from onegrad.calculus.function import Function
 from onegrad.core.instance import Instance, Layers
-from onegrad.core.models import MODELS, Family, Model, NetworkMap, checked_arguments
+from onegrad.core.models import MODELS, Family, Model, NetworkMap
 from onegrad.core.problem import Problem
 from onegrad.data.mixture import GRANULE, Mixture
 from onegrad.describe.exceptions import InvalidInput
@@ -97,10 +96,9 @@ class ConditionalMap:
 
 
 def conditional_map(
-    activation: Function | str, mixture: Mixture, initial: Floats, trained: Floats
+    activation: Function, mixture: Mixture, initial: Floats, trained: Floats
 ) -> ConditionalMap:
     """Return the conditional Gaussian model of σ(F̂x); one k×k factor per component."""
-    activation = functions.activation_of(activation)
     wide = trained.astype(np.float64, copy=False)
     direction = leading_direction(wide - initial)
     conditioned = {}
@@ -152,9 +150,7 @@ class ConditionalModel(Model):
 
     def feature_map(self, instance: Instance, layers: Layers, trained: Floats) -> ConditionalMap:
         """Return features that are Gaussian given component and spike coordinates."""
-        known, after = checked_arguments(instance, layers, trained)
-        activation = functions.get_activation(instance.problem.network.activation)
-        return conditional_map(activation, instance.mixture, known.first, after)
+        return conditional_map(instance.activation, instance.mixture, layers.first, trained)
 
     def check(self, problem: Problem) -> None:
         """Raise InvalidInput where the data have no known spikes, or the step no direction."""

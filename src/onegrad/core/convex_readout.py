@@ -1,17 +1,14 @@
 """The second layer by a convex loss with a ridge penalty: logistic regression, hinges, Huber, …
 
-The objective (1/m) Σ_i e_i(u_i) + (λ/2)‖w‖², u = φw, with convex e_i of continuous slopes.
+The objective is (1/m) Σ_i e_i(u_i) + (λ/2)‖w‖² with u = φw and convex e_i of continuous slopes. It
+is strongly convex: where its gradient is g, w is within ‖g‖/λ of the minimum. If the loss ℓ is
+smooth, e_i(u) = ℓ(y_i, u), and L-BFGS or Newton's method finds the minimum.
 
-e_i is a smooth loss of sample i, or the smoothed one of `convex_readout.py`. The objective is
-strongly convex: where its gradient is g, w is within ‖g‖/λ of the minimum.
-
-Readouts of losses whose ℓ' jumps, such as the hinge, by the method of multipliers.
-
-With a multiplier α_i and a reach γ a loss is smoothed to e_i(u) = min_x ℓ(y_i, x) +
-(u + γα_i − x)²/(2γ), whose slope is the response f(u + γα_i) and whose curvature f_u. Newton finds
-the minimum, α_i ← f(u_i + γα_i) follows, and γ falls: slowly, until the samples that corners of ℓ
-hold stay the same, then fast. α_i is a slope of ℓ at x_i, which gives the duality gap of any convex
-loss without its conjugate.
+If ℓ' jumps, as for the hinge, the method of multipliers does. With a multiplier α_i and a reach γ
+the loss is smoothed to e_i(u) = min_x ℓ(y_i, x) + (u + γα_i − x)²/(2γ), whose slope is the response
+f(u + γα_i) and whose curvature is f_u. Newton finds the minimum, α_i ← f(u_i + γα_i) follows, and γ
+falls: slowly, until the samples held by corners of ℓ stay the same, then fast. α_i is a slope of ℓ
+at x_i, which gives the duality gap of any convex loss without its conjugate.
 """
 
 from __future__ import annotations
@@ -31,7 +28,134 @@ from onegrad.calculus.losses import NamedLoss, Truths, get_loss
 from onegrad.calculus.spectra import solve_ridge
 from onegrad.core.readout import FittedReadout
 from onegrad.describe.exceptions import InvalidInput, NotConverged
-from onegrad.describe.numbers import Floats, matching_rows, positive_numbers, real_array
+from onegrad.describe.numbers import Floats
+
+ACCURACY = 1e-8  # of ‖w‖: where the bound on the error of w ends the iteration
+PATIENCE = 30  # steps of L-BFGS still to come; if there are more, Newton is faster
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConvexReadout(FittedReadout):
+    """Readout weights ŵ by a convex loss, with their training metrics, one per penalty.
+
+    `steps` counts iterations, `error` bounds the weights' distance from the minimum as a share of
+    their norm; it is at most 1e−8 for smooth losses and 1e−4 for others, unless the gradient is
+    only rounding.
+    """
+
+    loss: str
+    train_loss: Floats
+    steps: tuple[int, ...]
+    error: Floats
+
+    def metrics(self) -> dict[str, Floats]:
+        """Return the training metrics by name."""
+        return {**super().metrics(), "train_loss": self.train_loss}
+
+    @property
+    def objective(self) -> Floats:
+        """Train loss + (λ/2)‖ŵ‖²."""
+        return self.train_loss + 0.5 * self.ridge * self.squared_norm
+
+
+def loss_readout(
+    features: Floats,
+    labels: Floats,
+    *,
+    loss: str,
+    ridge: float | Sequence[float],
+    sample_weights: Floats | None = None,
+) -> ConvexReadout:
+    """Return ŵ = argmin (1/m) Σ_i ℓ(y_i, wᵀφ_i/√k) + (λ/2)‖w‖² for each penalty λ.
+
+    `features` φ is (m × k), and is converted to float64. Penalties are solved from the largest
+    down, each from the weights of the one before. A minimum that is not reached raises
+    NotConverged. With `sample_weights` s ≥ 0, for smooth losses, the first term is
+    (1/Σs) Σ_i s_i ℓ(y_i, ·), and training metrics are means with these weights.
+    """
+    named, penalties = get_loss(loss), np.atleast_1d(np.asarray(ridge, dtype=float))
+    phi = np.array(features, dtype=np.float64, order="C")
+    y = np.ascontiguousarray(labels, dtype=np.float64)
+    if not np.all(np.isfinite(phi)):
+        raise InvalidInput(
+            "features: some are not finite; bring learning rate, spread, levels, means and norms "
+            "nearer to 1, or correct the activation"
+        )
+    _require_labels_of(named, y)
+    relative = None  # weights of mean 1
+    if sample_weights is not None:
+        if not named.smooth:
+            raise InvalidInput(
+                f"sample_weights: loss={named.name!r} has a corner and takes none; use a smooth "
+                "loss"
+            )
+        relative = sample_weights * (len(y) / sample_weights.sum())
+    phi /= np.sqrt(phi.shape[1])
+    sample, minima = Sample(phi), dict[int, Minimum]()
+    start: Floats = np.zeros(phi.shape[1])
+    for i in np.argsort(-penalties, kind="stable"):
+        with np.errstate(over="ignore", invalid="ignore"):  # a step that overflows is not taken
+            if named.smooth:
+                objective = PenalisedSum(sample, LossTerms(named, y, relative), float(penalties[i]))
+                found = smooth_minimum(objective, start)
+            else:
+                found = nonsmooth_minimum(sample, y, start, loss=named, ridge=float(penalties[i]))
+        if not found.converged:
+            raise NotConverged(
+                f"ridge={penalties[i]:.3g}: weights of loss={named.name!r} may be "
+                f"{found.error:.1e} of their norm off the minimum after {found.steps} steps; raise "
+                "the ridge, or bring features and labels nearer to 1"
+            )
+        minima[i], start = found, found.weights
+    ordered = [minima[i] for i in range(len(penalties))]
+    weights = np.stack([minimum.weights for minimum in ordered], axis=1)
+    outputs, column = phi @ weights, y[:, None]
+
+    def mean(values: NDArray[Any]) -> Floats:
+        return np.mean(values if relative is None else relative[:, None] * values, axis=0)
+
+    return ConvexReadout(
+        ridge=penalties,
+        weights=weights,
+        train_mse=mean((column - outputs) ** 2),
+        loss=named.name,
+        train_loss=mean(named.value(column, outputs)),
+        train_misclassification=mean(column * outputs < 0),
+        steps=tuple(minimum.steps for minimum in ordered),
+        error=np.array([minimum.error for minimum in ordered]),
+    )
+
+
+def _require_labels_of(loss: NamedLoss, labels: Floats) -> None:
+    """Raise InvalidInput unless labels are finite, and ±1 if the loss needs signs."""
+    odd = ~np.isfinite(labels) | (loss.needs_signs & (np.abs(labels) != 1))
+    if np.any(odd):
+        rule = "must be -1 or 1" if loss.needs_signs else "must be finite"
+        raise InvalidInput(
+            f"labels={labels[odd][0]:g}: {rule} for loss={loss.name!r}; change them, or choose "
+            "another loss"
+        )
+
+
+@dataclass(frozen=True)
+class Minimum:
+    """Weights, how many steps they took, and a bound on their error as a share of their norm."""
+
+    weights: Floats
+    steps: int
+    error: float
+    converged: bool
+
+
+def smooth_minimum(objective: PenalisedSum, start: Floats) -> Minimum:
+    """Return the minimum by L-BFGS, then by Newton's method if L-BFGS would take too long."""
+    quasi = quasi_newton_minimum(objective, start, accuracy=ACCURACY, patience=PATIENCE)
+    if quasi.converged:
+        return quasi
+    start = quasi.weights if np.all(np.isfinite(quasi.weights)) else start
+    newton = newton_minimum(objective, start, accuracy=ACCURACY)
+    return replace(newton, steps=quasi.steps + newton.steps)
+
 
 EPSILON = float(np.finfo(np.float64).eps)
 MOST_TRIALS = 100
@@ -50,7 +174,7 @@ class Terms(Protocol):
 
 @dataclass(frozen=True)
 class LossTerms:
-    """e_i(u) = s_i ℓ(y_i, u) of a smooth loss; s_i = 1 where samples have no weights."""
+    """e_i(u) = s_i ℓ(y_i, u) of a smooth loss; s_i = 1 if samples have no weights."""
 
     loss: NamedLoss
     labels: Floats
@@ -76,7 +200,7 @@ class Sample:
 
     @cached_property
     def gram(self) -> Floats | None:
-        """The lower triangle of φφᵀ, made once where k ≥ m; None where that is the larger side."""
+        """The lower triangle of φφᵀ, made once if k ≥ m; None if k < m."""
         m, k = self.phi.shape
         # φ.T is φ in Fortran order, so nothing is copied.
         return dsyrk(1.0, self.phi.T, trans=1, lower=1) if k >= m else None
@@ -104,9 +228,9 @@ class PenalisedSum:
         return self.sample.phi.T @ (self.terms.slopes(u) / len(u)) + self.ridge * weights
 
     def newton_direction(self, u: Floats, gradient: Floats) -> Floats:
-        """Return −(RᵀR + λ)⁻¹ g with the rows √(e''/m) φ of samples that have curvature as R.
+        """Return −(RᵀR + λ)⁻¹ g, where the rows of R are √(e''/m) φ of samples with curvature.
 
-        Where they are fewer than k, or RRᵀ is at hand, this is (Rᵀ(RRᵀ + λ)⁻¹Rg − g)/λ.
+        If they are fewer than k, or RRᵀ is known, this is (Rᵀ(RRᵀ + λ)⁻¹Rg − g)/λ.
         """
         curvatures = self.terms.bends(u)[1]
         bent = np.flatnonzero(curvatures > 0)
@@ -115,10 +239,9 @@ class PenalisedSum:
         roots = np.sqrt(curvatures[bent] / len(u))
         phi, whole = self.sample.phi, self.sample.gram
         if whole is not None:
+            gram = _scaled_block(whole, bent, roots)
             inner = np.zeros(len(u))
-            inner[bent] = roots * self._solved(
-                _block(whole, bent, roots), roots * (phi @ gradient)[bent]
-            )
+            inner[bent] = roots * self._solved(gram, roots * (phi @ gradient)[bent])
             return (phi.T @ inner - gradient) / self.ridge
         rows = roots[:, None] * phi[bent]
         if len(bent) < len(gradient):
@@ -133,7 +256,7 @@ class PenalisedSum:
     def step_length(
         self, u: Floats, weights: Floats, *, change: Floats, direction: Floats
     ) -> float | None:
-        """Return where along a direction the objective is nearly least; None where it only rises.
+        """Return where along a direction the objective is nearly least; None if it only rises.
 
         `change` is φ·direction, so that nothing here takes longer than O(m). The slope rises along
         the line: Newton's steps inside a bracket, from 1, until a tenth of the slope is left.
@@ -163,7 +286,7 @@ class PenalisedSum:
         return 4 * EPSILON * self.sample.norm * float(np.linalg.norm(self.terms.slopes(u))) / len(u)
 
 
-def _block(gram: Floats, rows: NDArray[np.intp], scales: Floats) -> Floats:
+def _scaled_block(gram: Floats, rows: NDArray[np.intp], scales: Floats) -> Floats:
     """Return the lower triangle of a part of the Gram matrix, scaled from both sides."""
     upper = gram.T  # in C order
     whole = len(rows) == len(gram)
@@ -171,16 +294,6 @@ def _block(gram: Floats, rows: NDArray[np.intp], scales: Floats) -> Floats:
     part *= scales
     part *= scales[:, None]
     return part.T
-
-
-@dataclass(frozen=True)
-class Minimum:
-    """Weights, how many steps they took, and a bound on their error as a share of their norm."""
-
-    weights: Floats
-    steps: int
-    error: float
-    converged: bool
 
 
 def relative_error(gradient: Floats, weights: Floats, ridge: float) -> float:
@@ -224,7 +337,7 @@ def quasi_newton_minimum(
 ) -> Minimum:
     """Return where L-BFGS ends: as near to the minimum as asked, or not converged.
 
-    It gives up where more than `patience` steps are still to come, by the rate of those so far.
+    It gives up if, at the rate so far, more than `patience` steps are still to come.
     """
     weights, pairs = start, deque[tuple[Floats, Floats, float]](maxlen=PAIRS)
     u = objective.outputs(weights)
@@ -249,7 +362,7 @@ def quasi_newton_minimum(
         if not product > 0:  # all of it is rounding
             break
         pairs.append((move, bend, product))
-    # What is said of the weights is of their own outputs, not of the sum of changes.
+    # The error is that of the weights' own outputs, not of the sum of changes.
     gradient = objective.gradient(objective.outputs(weights), weights)
     error = relative_error(gradient, weights, objective.ridge)
     return Minimum(weights, steps, error, error <= accuracy)
@@ -264,7 +377,7 @@ def _steps_left(steps: int, worst: float, error: float, accuracy: float) -> floa
 
 
 def _direction(pairs: deque[tuple[Floats, Floats, float]], gradient: Floats) -> Floats:
-    """Return −Hg with the inverse Hessian H that moves and changes of gradient tell."""
+    """Return −Hg, H the inverse Hessian estimated from moves and changes of the gradient."""
     direction, shares = -gradient, []
     for move, bend, product in reversed(pairs):
         shares.append(float(move @ direction) / product)
@@ -277,10 +390,8 @@ def _direction(pairs: deque[tuple[Floats, Floats, float]], gradient: Floats) -> 
     return direction
 
 
-MULTIPLIER_ACCURACY, LEAST_ACCURACY = (
-    1e-6,
-    1e-4,
-)  # of ‖w‖, by the duality gap: aimed at, and accepted
+# Of ‖w‖, by the duality gap: aimed at, and accepted.
+MULTIPLIER_ACCURACY, LEAST_ACCURACY = 1e-6, 1e-4
 INNER_ACCURACY, LEAST_INNER = 0.3, 1e-9  # of a round: a share of the error before it, at least
 MOST_STALLED = 3  # rounds in a row that do not halve the error
 FIRST_REACH, LEAST_REACH = 0.2, 1e-6  # as far as one sample moves its own output is 1
@@ -311,7 +422,7 @@ class SmoothedTerms:
         return u + self.reach * self.multipliers
 
     def proximal(self, u: Floats) -> Floats:
-        """Return x_i, which e_i takes ℓ at."""
+        """Return x_i, the point at which e_i evaluates ℓ."""
         return self.loss.prox(self.labels, self.shifted(u), self.reach)
 
     def held(self, u: Floats) -> Truths:
@@ -353,56 +464,46 @@ def nonsmooth_minimum(
 ) -> Minimum:
     """Return argmin (1/m) Σ ℓ(y_i, φ_iᵀw) + (λ/2)‖w‖² for any convex loss.
 
-    The gap G bounds the error, ‖w − ŵ‖ ≤ √(2G/λ). Rounds end when it is small, or falls no more:
-    rounding of outputs enters the gap of a loss with jumps in first order.
+    The gap G bounds the error, ‖w − ŵ‖ ≤ √(2G/λ). Rounds end when the bound is small or no longer
+    falls: rounding of outputs enters the gap of a loss with jumps in first order.
     """
     unit = sample.norm**2 / (len(labels) ** 2 * ridge) or 1.0  # ‖φ_i‖²/(mλ)
     terms = SmoothedTerms(loss, labels, FIRST_REACH * unit, np.zeros(len(labels)))
-    inner = _begun(PenalisedSum(sample, terms, ridge), start)
-    best, stalled, held = replace(inner, error=np.inf), 0, np.zeros(len(labels), dtype=bool)
+    objective = PenalisedSum(sample, terms, ridge)
+    # L-BFGS comes near the minimum at the first reach.
+    begun = quasi_newton_minimum(
+        objective, start, accuracy=INNER_ACCURACY, patience=MULTIPLIER_PATIENCE
+    )
+    weights = begun.weights if np.all(np.isfinite(begun.weights)) else start
+    best = Minimum(weights, begun.steps, np.inf, converged=False)
+    stalled, held = 0, np.zeros(len(labels), dtype=bool)
     while True:
         objective = PenalisedSum(sample, terms, ridge)
         aim = max(INNER_ACCURACY * min(best.error, 1.0), LEAST_INNER)
-        inner = newton_minimum(objective, inner.weights, accuracy=aim)
-        u, steps = objective.outputs(inner.weights), best.steps + inner.steps
-        error, level = _error(objective, terms, u, inner.weights)
+        inner = newton_minimum(objective, weights, accuracy=aim)
+        weights, steps = inner.weights, best.steps + inner.steps
+        u, norm = objective.outputs(weights), float(np.linalg.norm(weights))
+        gap = terms.gap(u, objective.gradient(u, weights), ridge)
+        distance = float(np.sqrt(2 * gap / ridge))
+        error = distance / norm if norm > 0 else np.inf
+        level = distance * ridge <= objective.rounding(u)  # the bound is only rounding
         falling = error < best.error / 2 or terms.reach > LEAST_REACH * unit
         stalled = 0 if falling else stalled + 1
         if level or error < best.error:
-            best = Minimum(inner.weights, steps, error, level or error <= LEAST_ACCURACY)
+            best = Minimum(weights, steps, error, level or error <= LEAST_ACCURACY)
         best = replace(best, steps=steps)
         if level or error <= MULTIPLIER_ACCURACY or stalled == MOST_STALLED:
             return best
         before, held = held, terms.held(u)
         factor = FAST if np.array_equal(before, held) else SLOWLY
         reach = max(factor * terms.reach, LEAST_REACH * unit)
-        terms, inner = _following(objective, terms, u, inner.weights, reach=reach)
-        best = replace(best, steps=best.steps + inner.steps)
+        terms, weights = next_round(objective, terms, u, weights, reach=reach)
+        best = replace(best, steps=best.steps + 1)
 
 
-def _begun(objective: PenalisedSum, start: Floats) -> Minimum:
-    """Return where L-BFGS comes at the first reach, or the start where it comes nowhere."""
-    quasi = quasi_newton_minimum(
-        objective, start, accuracy=INNER_ACCURACY, patience=MULTIPLIER_PATIENCE
-    )
-    finite = bool(np.all(np.isfinite(quasi.weights)))
-    return replace(quasi, weights=quasi.weights if finite else start, converged=False)
-
-
-def _error(
-    objective: PenalisedSum, terms: SmoothedTerms, u: Floats, weights: Floats
-) -> tuple[float, bool]:
-    """Return the bound on the error over ‖w‖, and whether it is nothing but rounding."""
-    ridge, norm = objective.ridge, float(np.linalg.norm(weights))
-    gap = terms.gap(u, objective.gradient(u, weights), ridge)
-    distance = float(np.sqrt(2 * gap / ridge))
-    level = distance * ridge <= objective.rounding(u)
-    return distance / norm if norm > 0 else np.inf, level
-
-
-def _following(
+def next_round(
     objective: PenalisedSum, terms: SmoothedTerms, u: Floats, weights: Floats, *, reach: float
-) -> tuple[SmoothedTerms, Minimum]:
+) -> tuple[SmoothedTerms, Floats]:
     """Return the terms of the next round, with slopes as multipliers, and where it begins.
 
     That is the minimum if the same samples stay held, unless the gradient is larger there.
@@ -412,166 +513,4 @@ def _following(
     guess = weights + held.newton_direction(u, held.gradient(u, weights))
     true = replace(objective, terms=following)
     sizes = [np.linalg.norm(true.gradient(true.outputs(w), w)) for w in (weights, guess)]
-    return following, Minimum(guess if sizes[1] < sizes[0] else weights, 1, np.inf, False)
-
-
-ACCURACY = 1e-8  # of ‖w‖: where the bound on the error of w ends the iteration
-PATIENCE = 30  # steps of L-BFGS to come; where they are more, Newton is faster
-
-
-@dataclass(frozen=True, kw_only=True)
-class ConvexReadout(FittedReadout):
-    """Readout weights ŵ by a convex loss, with what training says about them, one per penalty.
-
-    `steps` counts iterations, `error` bounds the weights' distance from the minimum as a share of
-    their norm; it is at most 1e−8 for smooth losses and 1e−4 for others, unless the gradient is
-    nothing but rounding.
-    """
-
-    loss: str
-    train_loss: Floats
-    steps: tuple[int, ...]
-    error: Floats
-
-    def metrics(self) -> dict[str, Floats]:
-        """Return what training says, by the names of results."""
-        return {**super().metrics(), "train_loss": self.train_loss}
-
-    @property
-    def objective(self) -> Floats:
-        """Train loss + (λ/2)‖ŵ‖²."""
-        return self.train_loss + 0.5 * self.ridge * self.squared_norm
-
-
-def fit_convex(
-    features: Floats,
-    labels: Floats,
-    *,
-    loss: str,
-    ridge: float | Sequence[float],
-    sample_weights: Floats | None = None,
-) -> ConvexReadout:
-    """Return ŵ = argmin (1/m) Σ_i ℓ(y_i, wᵀφ_i/√k) + (λ/2)‖w‖² for each penalty λ.
-
-    `features` φ is (m × k), in float64 whatever is given; `loss` is a text that `get_loss` knows.
-    Penalties are solved from the largest down, each from the weights of the one before. A minimum
-    that is not reached raises NotConverged. With `sample_weights` s ≥ 0, for smooth losses, it is
-    (1/Σs) Σ_i s_i ℓ(y_i, ·), and training metrics are means with these weights.
-    """
-    named = get_loss(loss, field="loss")
-    phi = real_array("features", features, axes=("samples", "features"))
-    y = real_array("labels", labels, axes=("numbers",))
-    matching_rows("labels", y, "features", len(phi))
-    relative = _relative_weights(sample_weights, len(y), named)
-    penalties = positive_numbers("ridge", ridge)
-    return loss_readout(phi, y, loss=loss, ridge=penalties, relative_weights=relative)
-
-
-def loss_readout(
-    features: Floats,
-    labels: Floats,
-    *,
-    loss: str,
-    ridge: Sequence[float],
-    relative_weights: Floats | None = None,
-) -> ConvexReadout:
-    """Return `fit_convex` of features, labels and weights of mean 1, all known to be right."""
-    named, relative = get_loss(loss), relative_weights
-    penalties = np.array(ridge)
-    phi, y = _scaled(features, labels, named)
-    minima: dict[int, Minimum] = {}
-    sample = Sample(phi)
-    start: Floats = np.zeros(phi.shape[1])
-    for i in np.argsort(-penalties, kind="stable"):
-        minima[i] = _minimum(
-            sample, y, start, loss=named, ridge=float(penalties[i]), weights=relative
-        )
-        start = minima[i].weights
-    ordered = [minima[i] for i in range(len(penalties))]
-    weights = np.stack([minimum.weights for minimum in ordered], axis=1)
-    outputs, column = phi @ weights, y[:, None]
-    return ConvexReadout(
-        ridge=penalties,
-        weights=weights,
-        train_mse=_mean((column - outputs) ** 2, relative),
-        loss=named.name,
-        train_loss=_mean(named.value(column, outputs), relative),
-        train_misclassification=_mean(column * outputs < 0, relative),
-        steps=tuple(minimum.steps for minimum in ordered),
-        error=np.array([minimum.error for minimum in ordered]),
-    )
-
-
-def _mean(values: NDArray[Any], relative: Floats | None) -> Floats:
-    return np.mean(values if relative is None else relative[:, None] * values, axis=0)
-
-
-def _relative_weights(weights: Floats | None, samples: int, loss: NamedLoss) -> Floats | None:
-    """Return m s/Σs, of mean 1; None where all samples count alike."""
-    if weights is None:
-        return None
-    s = real_array("sample_weights", weights, axes=("numbers",))
-    if s.shape != (samples,) or not (np.all(s >= 0) and 0 < s.sum() < np.inf):  # nan is not either
-        raise InvalidInput(
-            f"sample_weights={s.shape}: must be finite, at least 0, not all 0, and one per row of "
-            f"features, here {samples}; correct them"
-        )
-    if not loss.smooth:
-        raise InvalidInput(
-            f"sample_weights: loss={loss.name!r} has a corner and takes none; use a smooth loss"
-        )
-    return s * (samples / s.sum())
-
-
-def _scaled(features: Floats, labels: Floats, loss: NamedLoss) -> tuple[Floats, Floats]:
-    """Return φ/√k and y in float64; raise InvalidInput where they overflowed or are no signs."""
-    phi, y = np.array(features, dtype=np.float64, order="C"), np.asarray(labels, dtype=np.float64)
-    if not np.all(np.isfinite(phi)):
-        raise InvalidInput(
-            "features: some are not finite; bring learning rate, spread, levels, means and norms "
-            "nearer to 1, or correct the activation"
-        )
-    odd = ~np.isfinite(y) | (loss.needs_signs & (np.abs(y) != 1))
-    if np.any(odd):
-        rule = "must be -1 or 1" if loss.needs_signs else "must be finite"
-        raise InvalidInput(
-            f"labels={y[odd][0]:g}: {rule} for loss={loss.name!r}; correct them, or choose another "
-            "loss"
-        )
-    phi /= np.sqrt(phi.shape[1])
-    return phi, y
-
-
-def _minimum(
-    sample: Sample,
-    labels: Floats,
-    start: Floats,
-    *,
-    loss: NamedLoss,
-    ridge: float,
-    weights: Floats | None,
-) -> Minimum:
-    """Return the minimum for one penalty; raise NotConverged where it is not reached."""
-    with np.errstate(over="ignore", invalid="ignore"):  # a step that overflows is not taken
-        if loss.smooth:
-            terms = LossTerms(loss, labels, weights)
-            found = _smooth_minimum(PenalisedSum(sample, terms, ridge), start)
-        else:
-            found = nonsmooth_minimum(sample, labels, start, loss=loss, ridge=ridge)
-    if not found.converged:
-        raise NotConverged(
-            f"ridge={ridge:.3g}: weights of loss={loss.name!r} may be {found.error:.1e} of their "
-            f"norm off the minimum after {found.steps} steps; raise the ridge, or bring features "
-            "and labels nearer to 1"
-        )
-    return found
-
-
-def _smooth_minimum(objective: PenalisedSum, start: Floats) -> Minimum:
-    """Return the minimum by L-BFGS, then by Newton where that is the better way."""
-    quasi = quasi_newton_minimum(objective, start, accuracy=ACCURACY, patience=PATIENCE)
-    if quasi.converged:
-        return quasi
-    start = quasi.weights if np.all(np.isfinite(quasi.weights)) else start
-    newton = newton_minimum(objective, start, accuracy=ACCURACY)
-    return replace(newton, steps=quasi.steps + newton.steps)
+    return following, guess if sizes[1] < sizes[0] else weights

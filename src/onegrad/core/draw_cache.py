@@ -1,29 +1,35 @@
-"""What consecutive problems of one trial have in common: data, first layers, products, noise."""
+"""A cache of the draws and products that consecutive problems of one trial have in common."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
 
 from onegrad.core.batches import Batch, Keep
-from onegrad.core.instance import Instance, Layers, draw_first_layer, draw_second_layer
-from onegrad.core.step import step_preactivations
+from onegrad.core.instance import (
+    Draws,
+    Instance,
+    Layers,
+    Rows,
+    draw_first_layer,
+    draw_second_layer,
+)
 from onegrad.core.streams import Stream
-from onegrad.describe.numbers import Floats
+from onegrad.describe.numbers import Floats, Normals
 
 T = TypeVar("T")
 
 
 @dataclass
-class Shared:
+class Shared(Draws):
     """Draws and products that several problems of one trial have in common.
 
     Pass one to consecutive `run_trial` calls, the widest network first: activations then share
     data, first layer and the step's pre-activations, and narrower networks the rows of a wider
-    one. Only the latest value of each kind is kept. No number depends on it.
+    one. Only the latest value of each kind is remembered. No number depends on it.
     """
 
     _held: dict[str, tuple[Hashable, Any]] = field(default_factory=dict)
@@ -37,23 +43,8 @@ class Shared:
         value: T = keyed[1]
         return value
 
-    def step_batch(self, instance: Instance) -> Batch:
-        """Return the samples of the first step."""
-        size = instance.problem.samples_per_step
-        key = (_data_key(instance, Stream.STEP_DATA), size)
-        return self.get("step batch", key, lambda: instance.step_batch(self._keep(instance)))
-
-    def training_batch(self, instance: Instance) -> Batch:
-        """Return the samples of a fresh readout."""
-        size = instance.problem.samples
-        # Real data give rows that the step has not seen: which, depends on how many it saw.
-        seen = None if instance.problem.data.exact_moments else instance.problem.samples_per_step
-        key = (_data_key(instance, Stream.TRAINING_DATA), size, seen)
-        keep = self._keep(instance)
-        return self.get("training batch", key, lambda: instance.training_batch(keep))
-
     def initialise(self, instance: Instance) -> Layers:
-        """Return the initial layers; the first is a part of the widest one held."""
+        """Return the initial layers; the first is a part of the widest one that is remembered."""
         key = _first_layer_key(instance)
         keyed = self._held.get("first layer")
         if keyed is not None and keyed[0] == key and len(keyed[1]) < instance.problem.width:
@@ -63,33 +54,67 @@ class Shared:
         )
         return Layers(widest[: instance.problem.width], draw_second_layer(instance))
 
-    def step_preactivations(self, instance: Instance, layers: Layers, batch: Batch) -> list[Floats]:
-        """Return X̃Fᵀ in blocks, the same for all activations."""
+    def step_batch(self, instance: Instance, step: int) -> Rows:
+        """Return the samples of a step; those of the first are remembered."""
+        if step > 1 or not instance.step_draw(1).held:
+            return super().step_batch(instance, step)
+        return self._first_batch(instance)
+
+    def preactivations(
+        self, instance: Instance, first: Floats, batch: Rows, step: int
+    ) -> Iterator[tuple[Floats, Floats, Floats]]:
+        """Yield (X̃Fᵀ, X̃, ỹ) in blocks; those of the first step serve all activations."""
+        if step > 1 or not isinstance(batch, Batch):
+            yield from super().preactivations(instance, first, batch, step)
+            return
+        problem = instance.problem
         key = (
             _first_layer_key(instance),
             _data_key(instance, Stream.STEP_DATA),
-            (instance.problem.width, instance.problem.samples_per_step),
+            (problem.width, problem.samples_per_step),
         )
-        return self.get(
-            "step preactivations",
-            key,
-            lambda: list(step_preactivations(layers.first, batch.inputs)),
+        products = self.get(
+            "step preactivations", key, lambda: [x @ first.T for x, _ in batch.rows()]
         )
+        for product, (inputs, labels) in zip(products, batch.rows(), strict=True):
+            yield product, inputs, labels
+
+    def readout_batch(self, instance: Instance, step: int) -> Batch:
+        """Return the samples of the readout; fresh ones, and those of step 1, are remembered."""
+        if instance.problem.readout.batch == "same":
+            drawn = instance.readout_draw(step)
+            return drawn.whole() if step > 1 else self._first_batch(instance)
+        size = instance.problem.samples
+        # Real data give rows that the step has not seen: which, depends on how many it saw.
+        seen = None if instance.problem.data.exact_moments else instance.problem.samples_per_step
+        key = (_data_key(instance, Stream.TRAINING_DATA), size, seen)
+        keep = self._keep(instance)
+        return self.get("training batch", key, lambda: instance.training_batch(keep))
+
+    def model_noise(self, instance: Instance, model: str) -> Normals:
+        """Return the source of a model's noise, whose normals are remembered."""
+        rng = instance.streams.generator(Stream.MODEL_NOISE, model)
+        return self.replayed(rng, model, instance.streams.key(Stream.MODEL_NOISE))
+
+    def _first_batch(self, instance: Instance) -> Batch:
+        size = instance.problem.samples_per_step
+        key = (_data_key(instance, Stream.STEP_DATA), size)
+        return self.get("step batch", key, lambda: instance.step_batch(self._keep(instance)))
 
     def _keep(self, instance: Instance) -> Keep:
-        """Return what keeps the normals of a stream: other spreads and spikes colour the same."""
+        """Return what saves the normals of a stream; other spreads and spikes use the same ones."""
         return lambda rng, stream: self.replayed(rng, stream.name, instance.streams.key(stream))
 
     def replayed(self, rng: np.random.Generator, name: str, key: Hashable) -> Replayed:
-        """Return a source of what `rng` draws, kept for the next that asks with this key."""
+        """Return a source of the normals of `rng`, saved for the next caller with this key."""
         return Replayed(self, rng, name, key)
 
 
 @dataclass
 class Replayed:
-    """Standard normals of one stream, kept for the next problem that draws the same.
+    """Standard normals of one stream, saved for the next problem that draws the same.
 
-    A draw is known by everything that was drawn before it. When one is not held, the generator is
+    A draw is identified by all draws before it. If a draw has not been saved, the generator is
     first moved past those that were.
     """
 

@@ -1,13 +1,16 @@
-"""One drawn instance of a problem: mixture, teacher and layers."""
+"""One drawn instance of a problem: mixture, teacher, scales, batches and initial layers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import DTypeLike
 
+from onegrad.calculus.function import Function
+from onegrad.calculus.functions import get_activation
 from onegrad.core.batches import Batch, BatchDraw, Keep
 from onegrad.core.low_degree import NOTHING, LowDegree
 from onegrad.core.problem import Problem, require_problem
@@ -19,79 +22,7 @@ from onegrad.data.mixture_source import Component, MixtureSource
 from onegrad.data.source import Population
 from onegrad.data.teachers import Teacher
 from onegrad.describe.exceptions import InvalidInput
-from onegrad.describe.numbers import (
-    Array,
-    Floats,
-    Normals,
-    columns_of,
-    matching_rows,
-    of_kind,
-    real_array,
-    whole_number,
-)
-
-
-@dataclass(frozen=True)
-class Layers:
-    """First layer F (k × n) and second layer w (k) of ŷ = wᵀσ(Fx)/√k."""
-
-    first: Floats
-    second: Floats
-
-
-def checked_layers(layers: object) -> Layers:
-    """Return layers whose arrays are real, finite and fit together, for a function's door."""
-    given = of_kind("layers", layers, Layers, remedy="make them with Layers(first, second)")
-    first = real_array("layers.first", given.first, axes=("neurons", "inputs"))
-    second = real_array("layers.second", given.second, axes=("weights",))
-    matching_rows("layers.second", second, "layers.first", len(first))
-    return Layers(first, second)
-
-
-def checked_first_layer(instance: Instance, first_layer: object, *, name: str) -> Floats:
-    """Return a first layer that fits an instance's inputs, for a function's door."""
-    require_instance(instance)
-    first = real_array(name, first_layer, axes=("neurons", "inputs"))
-    columns_of(name, first, instance.problem.dimension, said="the problem's dimension")
-    return first
-
-
-def initialise(instance: Instance) -> Layers:
-    """Return F and w by the problem's rules."""
-    require_instance(instance)
-    return Layers(draw_first_layer(instance), draw_second_layer(instance))
-
-
-def draw_first_layer(instance: Instance, keep: Keep | None = None) -> Floats:
-    """Return F_ij ~ N(0, 1/Tr Σ), or rows of norm 1; `keep` may hold the normals for others.
-
-    Row i does not depend on the width: wider networks extend narrower ones.
-    """
-    problem = instance.problem
-    rng = instance.streams.generator(Stream.FIRST_LAYER)
-    normals: Normals = rng if keep is None else keep(rng, Stream.FIRST_LAYER)
-    first = normals.standard_normal((problem.width, problem.dimension))
-    if problem.network.normalise_rows:
-        first = first / np.linalg.norm(first, axis=1, keepdims=True)
-    else:
-        first = first / np.sqrt(instance.scales.trace)
-    return first.astype(instance.dtype, copy=False)
-
-
-def draw_second_layer(instance: Instance) -> Floats:
-    """Return w by the problem's rule."""
-    problem = instance.problem
-    rng = instance.streams.generator(Stream.SECOND_LAYER)
-    return second_layer(problem.network.second_layer, problem.width, rng)
-
-
-def second_layer(rule: str, width: int, rng: np.random.Generator) -> Floats:
-    """Return w of `width` k: N(0, 1/k), ±1/√k or 1/√k."""
-    if rule == "gaussian":
-        return rng.standard_normal(width) / np.sqrt(width)
-    if rule == "sign":
-        return np.where(rng.random(width) < 0.5, -1.0, 1.0) / np.sqrt(width)
-    return np.full(width, 1 / np.sqrt(width))
+from onegrad.describe.numbers import Array, Floats, Normals
 
 
 @dataclass(frozen=True)
@@ -113,9 +44,14 @@ class Instance:
         """The mixture whose moments exact errors and theory read."""
         return self.population.mixture
 
+    @cached_property
+    def activation(self) -> Function:
+        """The activation σ of the network."""
+        return get_activation(self.problem.network.activation)
+
     @property
     def dtype(self) -> DTypeLike:
-        """Type of inputs and first layer: single precision when the problem says "mixed"."""
+        """Type of inputs and first layer: single precision if the precision is "mixed"."""
         return np.float32 if self.problem.precision == "mixed" else np.float64
 
     def without(self, part: LowDegree) -> Instance:
@@ -137,7 +73,6 @@ class Instance:
 
     def step_draw(self, step: int) -> BatchDraw:
         """Return the batch of step 1, 2, …: its own, or that of the first."""
-        whole_number("step", step, least=1)
         problem = self.problem
         size = problem.samples_per_step
         if step == 1 or problem.training.batches == "reused":
@@ -148,7 +83,6 @@ class Instance:
 
     def readout_draw(self, step: int) -> BatchDraw:
         """Return the batch of the readout after a step; before the first, that of the first."""
-        whole_number("step", step, least=0)
         problem = self.problem
         if problem.readout.batch == "same":
             return self.step_draw(max(step, 1))
@@ -181,10 +115,7 @@ class Instance:
 
 def draw(problem: Problem, *, seed: int = 0, trial: int = 0) -> Instance:
     """Return the instance of (problem, seed, trial): mixture, teacher and every scale."""
-    require_problem(problem)
-    streams = Streams(
-        whole_number("seed", seed, least=0), whole_number("trial", trial, least=0), problem.redraw
-    )
+    streams = Streams(seed, trial, problem.redraw)
     population: Population = problem.data.draw(
         problem.dimension,
         problem.scaling.spread_at(problem.dimension),
@@ -201,9 +132,78 @@ def draw(problem: Problem, *, seed: int = 0, trial: int = 0) -> Instance:
     return Instance(problem, population, teacher, scales, streams)
 
 
-def require_instance(instance: object) -> None:
-    """Raise InvalidInput unless an Instance was given."""
-    of_kind("instance", instance, Instance, remedy="make one with draw(problem)")
+@dataclass(frozen=True)
+class Layers:
+    """First layer F (k × n) and second layer w (k) of ŷ = wᵀσ(Fx)/√k."""
+
+    first: Floats
+    second: Floats
+
+
+def initialise(instance: Instance) -> Layers:
+    """Return F and w by the problem's rules."""
+    return Layers(draw_first_layer(instance), draw_second_layer(instance))
+
+
+def draw_first_layer(instance: Instance, keep: Keep | None = None) -> Floats:
+    """Return F_ij ~ N(0, 1/Tr Σ), or rows of norm 1; `keep` may hold the normals for others.
+
+    Row i does not depend on the width: wider networks extend narrower ones.
+    """
+    problem = instance.problem
+    rng = instance.streams.generator(Stream.FIRST_LAYER)
+    normals: Normals = rng if keep is None else keep(rng, Stream.FIRST_LAYER)
+    first = normals.standard_normal((problem.width, problem.dimension))
+    if problem.network.normalise_rows:
+        first = first / np.linalg.norm(first, axis=1, keepdims=True)
+    else:
+        first = first / np.sqrt(instance.scales.trace)
+    return first.astype(instance.dtype, copy=False)
+
+
+def draw_second_layer(instance: Instance) -> Floats:
+    """Return w by the problem's rule: N(0, 1/k), ±1/√k or 1/√k."""
+    rule, width = instance.problem.network.second_layer, instance.problem.width
+    rng = instance.streams.generator(Stream.SECOND_LAYER)
+    if rule == "gaussian":
+        return rng.standard_normal(width) / np.sqrt(width)
+    if rule == "sign":
+        return np.where(rng.random(width) < 0.5, -1.0, 1.0) / np.sqrt(width)
+    return np.full(width, 1 / np.sqrt(width))
+
+
+Rows = Batch | BatchDraw  # a batch: whole, or drawn in blocks if it is large
+
+
+class Draws:
+    """The draws and products of a trial, made whenever a stage asks for them."""
+
+    def initialise(self, instance: Instance) -> Layers:
+        """Return the initial layers F and w."""
+        return initialise(instance)
+
+    def step_batch(self, instance: Instance, step: int) -> Rows:
+        """Return the samples of step 1, 2, …"""
+        drawn = instance.step_draw(step)
+        return drawn.whole() if drawn.held else drawn
+
+    def preactivations(
+        self, instance: Instance, first: Floats, batch: Rows, step: int
+    ) -> Iterator[tuple[Floats, Floats, Floats]]:
+        """Yield (X̃Fᵀ, X̃, ỹ) of a step's batch in blocks."""
+        for inputs, labels in batch.rows():
+            yield inputs @ first.T, inputs, labels
+
+    def readout_batch(self, instance: Instance, step: int) -> Batch:
+        """Return the samples of the readout after a step, whole."""
+        return instance.readout_draw(step).whole()
+
+    def model_noise(self, instance: Instance, model: str) -> Normals:
+        """Return the source of a model's noise, the same after every step."""
+        return instance.streams.generator(Stream.MODEL_NOISE, model)
+
+
+FRESH = Draws()
 
 
 def on_fitted_mixture(problem: Problem) -> Problem:

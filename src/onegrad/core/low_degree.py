@@ -26,7 +26,7 @@ class LowDegree:
 
     @property
     def key(self) -> tuple[str, float, bytes]:
-        """What tells one part from another."""
+        """What distinguishes one part from another."""
         return self.method, self.constant, b"" if self.slope is None else self.slope.tobytes()
 
     def of(self, inputs: Floats) -> Floats | float:

@@ -1,10 +1,8 @@
-"""Models: the trained network, its Hermite polynomials, and the registry of models.
+"""Models: the trained network, its Hermite polynomials, and models of your own.
 
-What a model is: a name, a feature map, and what it costs; and the registry of models.
-
-A model of your own is a frozen dataclass derived from `Model`; `register_model` makes its name
-known to verbs, sweeps, files and workers. It carries its own cost, its memory, and
-whether it has theory.
+A model has a name, a feature map, a cost, and theory or the reason why it has no theory. A model
+of your own is a frozen dataclass derived from `Model`; `register_model` makes its name known to
+verbs, sweeps, files and workers.
 """
 
 from __future__ import annotations
@@ -17,7 +15,6 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from onegrad.calculus import functions
 from onegrad.calculus.expectations import (
     LARGEST_DEGREE,
     HermiteExpansion,
@@ -26,10 +23,10 @@ from onegrad.calculus.expectations import (
     second_moment,
 )
 from onegrad.calculus.function import Function, polynomial_coefficients
-from onegrad.core.instance import Instance, Layers, checked_first_layer, checked_layers
+from onegrad.core.instance import Instance, Layers
 from onegrad.core.problem import Problem
 from onegrad.describe.exceptions import InvalidInput
-from onegrad.describe.numbers import Floats, Normals, is_called_with, matching_rows, shown, text
+from onegrad.describe.numbers import Floats, Normals, is_called_with, shown, text
 from onegrad.describe.registry import Registry, mark_of_source
 from onegrad.machine.cost import Stage
 from onegrad.moments.feature_laws import FeatureMap, Law, Points
@@ -39,7 +36,7 @@ from onegrad.moments.feature_laws import FeatureMap, Law, Points
 class Model(ABC):
     """A model that reads the pre-activations of one first layer, trained or initial.
 
-    `no_theory` says why there is no theory of the model, None where there is.
+    `no_theory` is the reason why the model has no theory, or None if it has theory.
     """
 
     name: str
@@ -73,18 +70,9 @@ class Model(ABC):
         return 0.0
 
 
-def checked_arguments(instance: Instance, layers: Layers, trained: Floats) -> tuple[Layers, Floats]:
-    """Return F and w, and F̂, of `feature_map`; raise InvalidInput where they do not fit."""
-    known = checked_layers(layers)
-    checked_first_layer(instance, known.first, name="layers.first")
-    after = checked_first_layer(instance, trained, name="trained")
-    matching_rows("trained", after, "layers.first", len(known.first))
-    return known, after
-
-
 @dataclass(frozen=True)
 class Request:
-    """A model asked for by name: the whole text, what stands after the colon, default degree."""
+    """A model asked for by name: the whole name, the part after the colon, the default degree."""
 
     text: str
     argument: str | None
@@ -122,10 +110,11 @@ def register_model(
         raise InvalidInput(f"make={shown(make)}: must be a model or a function; pass one")
     if isinstance(make, type):
         _require_model(make)
-        family = Family(_from_class(make), argument)
+        model = make
+        family = Family(lambda request: model(request.text), argument)
     else:
         if not is_called_with(make, "request"):
-            raise InvalidInput(f"make={shown(make)}: must be called as make(request); correct it")
+            raise InvalidInput(f"make={shown(make)}: must be called as make(request); change it")
         family = Family(make, argument)
     MODELS.add(name, family, mark=mark_of_source(make))
 
@@ -145,10 +134,6 @@ def _require_model(make: type) -> None:
         ) from None
 
 
-def _from_class(model: type[Model]) -> Callable[[Request], Model]:
-    return lambda request: model(request.text)
-
-
 @dataclass(frozen=True)
 class NetworkMap:
     """φ = σ(u)."""
@@ -156,9 +141,6 @@ class NetworkMap:
     activation: Function
     noise_variance: float = 0.0
     degree: int | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "activation", functions.function_of(self.activation))
 
     @property
     def pair_function(self) -> Function | None:
@@ -198,12 +180,11 @@ class TrainedNetwork(Model):
 
     def feature_map(self, instance: Instance, layers: Layers, trained: Floats) -> NetworkMap:
         """Return σ."""
-        checked_arguments(instance, layers, trained)
-        return NetworkMap(functions.get_activation(instance.problem.network.activation))
+        return NetworkMap(instance.activation)
 
 
 @dataclass(frozen=True)
-class UntrainedNetwork(Model):
+class UntrainedNetwork(TrainedNetwork):
     """The network whose first layer stays as it was drawn."""
 
     first_layer: ClassVar[Literal["trained", "initial"]] = "initial"
@@ -212,11 +193,6 @@ class UntrainedNetwork(Model):
     def key(self) -> str:
         """The same for every name."""
         return "network@initial"
-
-    def feature_map(self, instance: Instance, layers: Layers, trained: Floats) -> NetworkMap:
-        """Return σ."""
-        checked_arguments(instance, layers, trained)
-        return NetworkMap(functions.get_activation(instance.problem.network.activation))
 
 
 NETWORK = TrainedNetwork("network")
@@ -291,9 +267,8 @@ class HermiteModel(Model):
 
     def feature_map(self, instance: Instance, layers: Layers, trained: Floats) -> HermiteMap:
         """Return the expansion of σ at the deviation b of the bulk."""
-        checked_arguments(instance, layers, trained)
-        activation = functions.get_activation(instance.problem.network.activation)
-        return HermiteMap(expand(activation, instance.scales.bulk_deviation, degree=self.degree))
+        expansion = expand(instance.activation, instance.scales.bulk_deviation, degree=self.degree)
+        return HermiteMap(expansion)
 
     def stages(self, problem: Problem) -> list[Stage]:
         """Return the noise of the features."""

@@ -27,7 +27,6 @@ from onegrad.describe.numbers import (
     is_list,
     real_numbers,
     shown,
-    whole_number,
 )
 from onegrad.describe.value import NUMPY, Count, Document, Flag, Positive, Text, Value, control
 
@@ -99,7 +98,7 @@ class Network(Value):
     @model_validator(mode="before")
     @classmethod
     def _default_width(cls, fields: Any) -> Any:
-        """Write the default ratio out, so that a saved problem says what it used."""
+        """Write the default ratio out, so that a saved problem contains it."""
         if isinstance(fields, dict) and all(
             fields.get(name) is None for name in ("width", "width_ratio")
         ):
@@ -296,7 +295,7 @@ class Readout(Value):
     @model_validator(mode="before")
     @classmethod
     def _defaults(cls, fields: Any) -> Any:
-        """Write the default penalty out, so that a saved problem says what it used."""
+        """Write the default penalty out, so that a saved problem contains it."""
         if not isinstance(fields, dict):
             return fields
         if all(fields.get(name) is None for name in ("ridge", "penalty")):
@@ -319,21 +318,21 @@ class Readout(Value):
 
 
 def with_samples(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a problem's fields with the default number of samples, where none is said."""
+    """Return a problem's fields with the default number of samples if no number is given."""
     parts = {name: fields.get(name, {}) for name in ("training", "readout")}
     plain = {
         name: part.model_dump() if isinstance(part, Value) else part for name, part in parts.items()
     }
     if not all(isinstance(part, Mapping) for part in plain.values()):
         return dict(fields)
-    said = (plain["training"].get(n) for n in ("samples", "samples_exponent"))
-    if any(value is not None for value in (*said, plain["readout"].get("samples"))):
+    given = (plain["training"].get(n) for n in ("samples", "samples_exponent"))
+    if any(value is not None for value in (*given, plain["readout"].get("samples"))):
         return dict(fields)
     place = "training" if plain["readout"].get("batch") == "same" else "readout"
     return {**fields, place: {**plain[place], "samples": DEFAULT_SAMPLES}}
 
 
-TEST_FACTOR = 5  # test points per training sample when not said, as in the published code
+TEST_FACTOR = 5  # default number of test points per training sample, as in the published code
 
 
 class Problem(Document):
@@ -344,7 +343,7 @@ class Problem(Document):
     "sampled" uses `test_samples` points. `precision`: "float64", or "mixed" for products in
     single precision and readouts solved to double.
 
-    What is not said is as published. On real data (`EmpiricalData`): their dimension, class labels,
+    Defaults are as published. On real data (`EmpiricalData`): their dimension, class labels,
     sampled test errors, θ = n and η = 1. With a teacher of several directions (`MultiIndex`):
     isotropic inputs and η = 2k.
     """
@@ -367,7 +366,7 @@ class Problem(Document):
         json_schema_extra=control(label="Test points", low=100, high=100_000),
     )
     redraw: Literal["all", "network"] = Field(
-        default="all", description="Drawn anew per trial: all, or the network alone."
+        default="all", description="Drawn again per trial: all, or the network alone."
     )
     test: Literal["exact", "sampled"] = Field(
         default="exact",
@@ -395,7 +394,7 @@ class Problem(Document):
     @model_validator(mode="before")
     @classmethod
     def _complete(cls, fields: Any) -> Any:
-        """Write out what follows from teacher and data where nothing is said."""
+        """Write out the defaults that follow from teacher and data."""
         if not isinstance(fields, dict):
             return fields
         fields = with_samples(fields)
@@ -432,7 +431,7 @@ class Problem(Document):
         return self
 
     def _check_width(self) -> None:
-        """Raise ValueError where the width ratio gives no neuron, or more than can be counted."""
+        """Raise ValueError if the width ratio gives no neuron, or more than can be counted."""
         ratio = self.network.width_ratio
         if self.network.width is not None or ratio is None:
             return
@@ -448,7 +447,7 @@ class Problem(Document):
             )
 
     def _check_sizes(self) -> None:
-        """Raise ValueError where a step's batch is too large, or the data have too few rows."""
+        """Raise ValueError if a step's batch is too large, or the data have too few rows."""
         exponent = self.training.samples_exponent
         if exponent is not None:
             size = exponent * log(self.dimension)  # its logarithm: n^κ may overflow
@@ -465,7 +464,7 @@ class Problem(Document):
         self.data.check_sizes({**sizes, "test_samples": self.samples_in_test})
 
     def _check_loss(self) -> None:
-        """Raise ValueError where a loss for signs meets labels that are none."""
+        """Raise ValueError if the loss needs ±1 labels and the labels are not ±1."""
         loss = get_loss(self.readout.loss)
         if self.classes:
             return  # every output has targets of its own
@@ -477,7 +476,7 @@ class Problem(Document):
             )
 
     def _check_outputs(self) -> None:
-        """Raise ValueError where outputs per class meet labels that are none."""
+        """Raise ValueError if outputs per class have no labels of classes to fit."""
         if self.readout.outputs == "one":
             return
         if not isinstance(self.teacher, ClassLabels) or len(self.classes) < 2:
@@ -492,7 +491,7 @@ class Problem(Document):
             )
 
     def _check_step_size(self) -> None:
-        """Raise ValueError where the spread is missing or exponents do not fit the steps."""
+        """Raise ValueError if the spread is missing or exponents do not fit the steps."""
         scaling, steps = self.scaling, self.training.steps
         if scaling.rate_field is not None and scaling.spread is None and self.data.has_spikes:
             raise ValueError(
@@ -506,26 +505,26 @@ class Problem(Document):
                 f"training.steps is {steps}; change one of them"
             )
 
-    @property
+    @cached_property
     def width(self) -> int:
         """k, the number of neurons."""
         if self.network.width is not None:
             return self.network.width
         return round((self.network.width_ratio or 0.0) * self.samples)
 
-    @property
+    @cached_property
     def samples(self) -> int:
         """m, the samples of the readout."""
         return self.samples_per_step if self.readout.samples is None else self.readout.samples
 
-    @property
+    @cached_property
     def samples_per_step(self) -> int:
-        """N, the samples of every step (as many as for the readout unless said)."""
+        """N, the samples of every step (by default as many as for the readout)."""
         if self.training.samples is not None:
             return self.training.samples
         if self.training.samples_exponent is not None:
             return max(1, round(float(self.dimension) ** self.training.samples_exponent))
-        assert self.readout.samples is not None  # one of them is always said
+        assert self.readout.samples is not None  # one of them is always given
         return self.readout.samples
 
     @property
@@ -538,9 +537,9 @@ class Problem(Document):
         """The samples of each distinct batch of the steps."""
         return (self.samples_per_step,) * self.distinct_batches
 
-    @property
+    @cached_property
     def recorded_steps(self) -> tuple[int, ...]:
-        """The steps after which errors are measured: all from 0, or the one where there is one."""
+        """The steps after which errors are measured: all from 0, or the only one."""
         steps = self.training.steps
         return (1,) if steps == 1 else tuple(range(steps + 1))
 
@@ -549,15 +548,15 @@ class Problem(Document):
         """Whether the readout's samples are independent of the first layer, as theory asks."""
         return self.readout.batch == "fresh"
 
-    @property
+    @cached_property
     def samples_in_test(self) -> int:
-        """Test points when sampled: five per training sample unless said; or what rows remain."""
+        """Test points if sampled: by default five per training sample; or the rows that remain."""
         if self.test_samples == "rest":
             fresh = (self.samples,) if self.readout.batch == "fresh" else ()
             return self.data.remaining((*self.batch_sizes, *fresh))
         return TEST_FACTOR * self.samples if self.test_samples is None else self.test_samples
 
-    @property
+    @cached_property
     def ridges(self) -> tuple[float, ...]:
         """The penalties λ as a tuple."""
         if self.readout.penalty is not None:
@@ -570,19 +569,19 @@ class Problem(Document):
         """Whether penalties were given as a list, so that results have an axis of them."""
         return isinstance(self.readout.ridge, tuple)
 
-    @property
+    @cached_property
     def binary(self) -> bool:
         """Whether labels are ±1, so that a misclassification rate is defined."""
         return self.teacher.is_binary(self.data)
 
-    @property
+    @cached_property
     def classes(self) -> tuple[float, ...]:
         """The distinct labels in order where the readout has an output for each, else none."""
         if self.readout.outputs == "one":
             return ()
         return tuple(sorted({label for label in self.data.part_labels if label is not None}))
 
-    @property
+    @cached_property
     def noisy(self) -> bool:
         """Whether labels have noise."""
         noise: float = getattr(self.teacher, "noise", 0.0)
@@ -595,7 +594,7 @@ class Problem(Document):
         return self if source == self.data else self.replace(data=source)
 
     def identity(self) -> dict[str, Any]:
-        """Return `to_dict` without where data lie: their digest says what they are."""
+        """Return `to_dict` without the paths of data, which their digest identifies."""
         fields = self.to_dict()
         return {**fields, "data": self.data.identity(fields["data"])}
 
@@ -631,7 +630,6 @@ def resized(problem: Problem, dimension: int) -> Problem:
     is a plain number stays. What belongs to one dimension is refused: arrays, real data, and given
     Tr Σ or ‖Σ‖.
     """
-    whole_number("dimensions", dimension, least=1)
     if dimension == problem.dimension:
         return problem
     _require_no_dimension_of_its_own(problem)

@@ -1,24 +1,31 @@
-"""The readout that a problem asks for: by its loss, with one output or one per class."""
+"""The readouts of all models on their features: by the loss, with one output or one per class."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from onegrad.core.batches import Batch
+from onegrad.core.batches import HELD_BYTES, Batch, BatchDraw
 from onegrad.core.convex_readout import loss_readout
-from onegrad.core.instance import Instance
+from onegrad.core.draw_cache import Shared
+from onegrad.core.instance import FRESH, Instance
+from onegrad.core.models import NETWORK
 from onegrad.core.problem import Problem
 from onegrad.core.readout import (
     FeatureSums,
     FittedReadout,
-    fit_from_sums,
-    outputs_from_sums,
+    readouts_from_sums,
     ridge_readout,
     ridge_readouts,
 )
-from onegrad.describe.numbers import Floats
+from onegrad.describe.numbers import Floats, Normals
+from onegrad.machine.progress import moved
+from onegrad.moments.feature_laws import FeatureMap, Points
+
+if TYPE_CHECKING:
+    from onegrad.core.feature_watch import FeatureWatch
 
 
 @dataclass(frozen=True)
@@ -34,7 +41,7 @@ class ClassReadout:
         return np.concatenate([output.weights for output in self.outputs], axis=1)
 
     def metrics(self) -> dict[str, Floats]:
-        """Return what training says, means over the outputs, by the names of results."""
+        """Return the training metrics by name, as means over the outputs."""
         each = [replace(output, train_misclassification=None).metrics() for output in self.outputs]
         means = {name: np.mean([part[name] for part in each], axis=0) for name in each[0]}
         rate = self.train_misclassification
@@ -63,7 +70,52 @@ def class_targets(instance: Instance, batch: Batch) -> Floats:
     return np.where(labels[:, None] == np.array(instance.problem.classes), 1.0, -1.0)
 
 
-def readout_from_features(instance: Instance, batch: Batch, phi: Floats) -> ProblemReadout:
+def fit_models(
+    instance: Instance,
+    first_layer: Floats,
+    maps: dict[str, FeatureMap],
+    *,
+    step: int = 1,
+    shared: Shared | None = None,
+    watch: FeatureWatch | None = None,
+) -> dict[str, ProblemReadout]:
+    """Return every model's readout on its features, from one product of inputs and first layer.
+
+    `watch` sees the network's features.
+    """
+    draws, drawn = shared or FRESH, instance.readout_draw(step)
+    noise = {key: draws.model_noise(instance, key) for key in maps}
+    large = not drawn.held or 8.0 * drawn.size * len(first_layer) > HELD_BYTES
+    if large and instance.problem.readout.loss == "square":
+        return _streamed_fits(instance, drawn, first_layer, maps, noise, watch)
+    batch = draws.readout_batch(instance, step)
+    preactivations = batch.inputs @ first_layer.T
+    fits = {}
+    for key, feature_map in maps.items():
+        phi = features(feature_map, batch, preactivations, noise[key])
+        fits[key] = readout_on_features(instance, batch, phi)
+        if watch is not None and key == NETWORK.key:
+            watch.sums = FeatureSums.empty(len(first_layer))
+            watch.sums.add(phi, batch.labels)
+            watch.add(batch.inputs, phi)
+        del phi  # before the next model's are made
+        moved(len(fits) / len(maps))
+    return fits
+
+
+def features(feature_map: FeatureMap, batch: Batch, preactivations: Floats, rng: Normals) -> Floats:
+    """Return the features of a batch, component by component if the model distinguishes them."""
+    blocks = list(batch.components())
+    if feature_map.basis(blocks[0][0]) is None:
+        return feature_map.features(Points(blocks[0][0], preactivations), rng)
+    parts = [
+        Points.of(feature_map, component, batch.inputs[rows], preactivations[rows])
+        for component, rows in blocks
+    ]
+    return np.concatenate([feature_map.features(points, rng) for points in parts])
+
+
+def readout_on_features(instance: Instance, batch: Batch, phi: Floats) -> ProblemReadout:
     """Return the readout on a batch's features, with its training misclassification."""
     problem = instance.problem
     if problem.classes:
@@ -107,8 +159,33 @@ def _outputs(phi: Floats, weights: Floats) -> Floats:
     return phi @ (weights / np.sqrt(len(weights))).astype(phi.dtype)
 
 
-def readout_from_sums(problem: Problem, sums: FeatureSums) -> ProblemReadout:
-    """Return the readout by squares from sums: features are not held, so no sample is counted."""
-    if problem.classes:
-        return ClassReadout(outputs_from_sums(sums, ridge=problem.ridges))
-    return fit_from_sums(sums, ridge=problem.ridges)
+def _streamed_fits(
+    instance: Instance,
+    drawn: BatchDraw,
+    first_layer: Floats,
+    maps: dict[str, FeatureMap],
+    noise: dict[str, Normals],
+    watch: FeatureWatch | None,
+) -> dict[str, ProblemReadout]:
+    """Return every model's readout by squares from sums over blocks of a large batch.
+
+    No sample is counted as misclassified, because the features are never in memory together.
+    """
+    classes, ridges = instance.problem.classes, instance.problem.ridges
+    outputs = (len(classes),) if classes else ()
+    sums = {key: FeatureSums.empty(len(first_layer), *outputs) for key in maps}
+    # One component at a time: so the noise of models that distinguish them is drawn for whole ones.
+    seen = 0
+    for batch in drawn.granules():
+        seen += len(batch.labels)
+        moved(seen / drawn.size)
+        preactivations = batch.inputs @ first_layer.T
+        labels = class_targets(instance, batch) if classes else batch.labels
+        for key, feature_map in maps.items():
+            phi = features(feature_map, batch, preactivations, noise[key])
+            sums[key].add(phi, labels)
+            if watch is not None and key == NETWORK.key:
+                watch.add(batch.inputs, phi)
+                watch.sums = sums[key]
+    fits = {key: readouts_from_sums(sums[key], ridge=ridges) for key in maps}
+    return {key: ClassReadout(fit) if classes else fit[0] for key, fit in fits.items()}

@@ -12,19 +12,19 @@ from scipy.linalg.lapack import spotrf
 
 from onegrad.calculus.spectra import solve_ridge
 from onegrad.describe.exceptions import InvalidInput
-from onegrad.describe.numbers import Floats, matching_rows, positive_numbers, real_array, shown
+from onegrad.describe.numbers import Floats, shown
 
 # Refinement ends when the next change would be this small beside the solution. A round that gains
-# less than a factor of ten says that double precision should factor instead.
+# less than a factor of ten means that double precision should factor instead.
 LAST_CHANGE, LEAST_GAIN = 1e-8, 0.1
 
 
 @dataclass(frozen=True)
 class FittedReadout:
-    """Readout weights ŵ (k × penalties) with what training says about them, one per penalty.
+    """Readout weights ŵ (k × penalties) with their training metrics, one per penalty.
 
-    `train_misclassification` is the share of samples with y·output < 0, None where labels are no
-    signs or features were not held to count it.
+    `train_misclassification` is the share of samples with y·output < 0. It is None if labels are
+    not ±1, or if the features were not in memory together.
     """
 
     ridge: Floats
@@ -33,7 +33,7 @@ class FittedReadout:
     train_misclassification: Floats | None = None
 
     def metrics(self) -> dict[str, Floats]:
-        """Return what training says, by the names of results."""
+        """Return the training metrics by name."""
         rate = self.train_misclassification
         return {
             "train_mse": self.train_mse,
@@ -53,69 +53,43 @@ class FittedReadout:
         return 0.5 * self.train_mse + 0.5 * self.ridge * self.squared_norm
 
 
-def fit_readout(
+def ridge_readout(
     features: Floats, labels: Floats, *, ridge: float | Sequence[float]
 ) -> FittedReadout:
     """Return ŵ = argmin (1/2m) Σ_i (y_i − wᵀφ_i/√k)² + (λ/2)‖w‖² for each penalty λ.
 
     `features` φ is (m × k). One Gram matrix of the smaller side and one factorisation serve all
-    penalties: Cholesky for one, an eigendecomposition for several. They are in float64, but for
+    penalties: Cholesky for one, an eigendecomposition for several. They are in float64, except for
     features in single precision with one penalty: then a factor in single precision is enough,
     and refinement brings the solution to float64.
     """
-    phi = real_array("features", features, axes=("samples", "features"))
-    y = real_array("labels", labels, axes=("numbers",))
-    matching_rows("labels", y, "features", len(phi))
-    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is checked
-        readout = ridge_readout(phi, y, ridge=positive_numbers("ridge", ridge))
-    _require_finite_readouts(readout)
-    return readout
+    penalties = np.atleast_1d(np.asarray(ridge, dtype=float))
+    weights, squares = _fitted(features, labels, penalties)
+    return FittedReadout(penalties, weights, squares)
 
 
-def _require_finite_readouts(*readouts: FittedReadout) -> None:
-    """Raise InvalidInput where weights or errors overflowed."""
+def ridge_readouts(
+    features: Floats, labels: Floats, *, ridge: float | Sequence[float]
+) -> tuple[FittedReadout, ...]:
+    """Return the readout of every column of labels (m × outputs), from one factorisation.
+
+    It is in float64 whatever the precision of the features.
+    """
+    penalties = np.atleast_1d(np.asarray(ridge, dtype=float))
+    weights, squares = _fitted(features, labels, penalties)
+    return tuple(
+        FittedReadout(penalties, weights[:, j], squares[j]) for j in range(labels.shape[1])
+    )
+
+
+def require_finite_readouts(*readouts: FittedReadout) -> None:
+    """Raise InvalidInput if weights or errors overflowed."""
     for readout in readouts:
         if not (np.all(np.isfinite(readout.weights)) and np.all(np.isfinite(readout.train_mse))):
             raise InvalidInput(
                 f"ridge={shown(readout.ridge.tolist())}: the readout's weights or errors are not "
                 "finite; bring features, labels and ridge nearer to 1"
             )
-
-
-def ridge_readout(
-    features: Floats, labels: Floats, *, ridge: float | Sequence[float]
-) -> FittedReadout:
-    """Return `fit_readout` of arrays and penalties that are known to be right."""
-    penalties = np.atleast_1d(np.asarray(ridge, dtype=float))
-    weights, squares = _fitted(features, labels, penalties)
-    return FittedReadout(penalties, weights, squares)
-
-
-def fit_outputs(
-    features: Floats, labels: Floats, *, ridge: float | Sequence[float]
-) -> tuple[FittedReadout, ...]:
-    """Return `fit_readout` of every column of labels (m × outputs), from one factorisation.
-
-    It is in float64 whatever the features are.
-    """
-    phi = real_array("features", features, axes=("samples", "features"))
-    y = real_array("labels", labels, axes=("samples", "outputs"))
-    matching_rows("labels", y, "features", len(phi))
-    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is checked
-        readouts = ridge_readouts(phi, y, ridge=positive_numbers("ridge", ridge))
-    _require_finite_readouts(*readouts)
-    return readouts
-
-
-def ridge_readouts(
-    features: Floats, labels: Floats, *, ridge: float | Sequence[float]
-) -> tuple[FittedReadout, ...]:
-    """Return `fit_outputs` of arrays and penalties that are known to be right."""
-    penalties = np.atleast_1d(np.asarray(ridge, dtype=float))
-    weights, squares = _fitted(features, labels, penalties)
-    return tuple(
-        FittedReadout(penalties, weights[:, j], squares[j]) for j in range(labels.shape[1])
-    )
 
 
 def _fitted(features: Floats, labels: Floats, penalties: Floats) -> tuple[Floats, Floats]:
@@ -132,7 +106,7 @@ def _fitted(features: Floats, labels: Floats, penalties: Floats) -> tuple[Floats
     if len(shifts) == 1 and features.dtype == np.float32 and y.ndim == 1:
         solution = _solve_refined(features, rows, shifts[0], right)
     if solution is None:
-        solution = _solve_in_double(phi, shifts, right, penalties)
+        solution = solve_gram(_gram(phi, dsyrk), shifts, right, penalties)
     weights = np.sqrt(k) * (np.tensordot(phi.T, solution, 1) if dual else solution)
     # In the dual (φφᵀ + shift) α = y, so that the residual y − φφᵀα is shift·α.
     residual = shifts * solution if dual else y[..., None] - np.tensordot(phi, solution, 1)
@@ -167,10 +141,6 @@ def _solve_refined(features: Floats, rows: Floats, shift: float, right: Floats) 
         residual, last = right - rows @ (rows.T @ solution) - shift * solution, size
 
 
-def _solve_in_double(phi: Floats, shifts: Floats, right: Floats, penalties: Floats) -> Floats:
-    return solve_gram(_gram(phi, dsyrk), shifts, right, penalties)
-
-
 def solve_gram(gram: Floats, shifts: Floats, right: Floats, penalties: Floats) -> Floats:
     """Return (G + shift)^{-1} right for every shift, a last axis; `gram`, the lower half, is lost.
 
@@ -181,15 +151,15 @@ def solve_gram(gram: Floats, shifts: Floats, right: Floats, penalties: Floats) -
             "features: some are not finite; bring learning rate, spread, levels, means and norms "
             "nearer to 1, or correct the activation"
         )
-    if len(shifts) > 1:
-        return _solve_many(gram, shifts, right)
-    return solve_ridge(
-        gram,
-        right,
-        shift=shifts[0],
-        field=f"ridge={penalties[0]:.3g}",
-        remedy="raise the ridge",
-    )[..., None]
+    if len(shifts) == 1:
+        field = f"ridge={penalties[0]:.3g}"
+        one = solve_ridge(gram, right, shift=shifts[0], field=field, remedy="raise the ridge")
+        return one[..., None]
+    values, vectors = eigh(gram, lower=True, overwrite_a=True, check_finite=False)
+    values = np.maximum(values, 0.0)  # a Gram matrix: below zero is rounding
+    coordinates = vectors.T @ right
+    shifted = np.expand_dims(values, tuple(range(1, right.ndim + 1))) + shifts
+    return np.tensordot(vectors, coordinates[..., None] / shifted, 1)
 
 
 def _gram(phi: Floats, product: Callable[..., Floats]) -> Floats:
@@ -199,21 +169,13 @@ def _gram(phi: Floats, product: Callable[..., Floats]) -> Floats:
     return product(1.0, phi.T, trans=1 if k > m else 0, lower=1)
 
 
-def _solve_many(gram: Floats, shifts: Floats, right: Floats) -> Floats:
-    values, vectors = eigh(gram, lower=True, overwrite_a=True, check_finite=False)
-    values = np.maximum(values, 0.0)  # a Gram matrix: below zero is rounding
-    coordinates = vectors.T @ right
-    shifted = np.expand_dims(values, tuple(range(1, right.ndim + 1))) + shifts
-    return np.tensordot(vectors, coordinates[..., None] / shifted, 1)
-
-
 @dataclass
 class FeatureSums:
     """Sums over a batch: φφᵀ (lower half), φ, φy, y² and the count."""
 
     gram: Floats
     features: Floats
-    labels: Floats  # Σ φ y, one column per output where there are several
+    labels: Floats  # Σ φ y, one column per output if there are several
     label_squares: Floats | float = 0.0
     count: int = 0
 
@@ -233,15 +195,13 @@ class FeatureSums:
         self.count += len(labels)
 
 
-def fit_from_sums(sums: FeatureSums, *, ridge: float | Sequence[float]) -> FittedReadout:
-    """Return what `fit_readout` would of the whole batch: (Σφφᵀ + λmk) u = Σφy, ŵ = √k u."""
-    return outputs_from_sums(sums, ridge=ridge)[0]
-
-
-def outputs_from_sums(
+def readouts_from_sums(
     sums: FeatureSums, *, ridge: float | Sequence[float]
 ) -> tuple[FittedReadout, ...]:
-    """Return one readout per column of labels, from one factorisation."""
+    """Return one readout per column of labels, (Σφφᵀ + λmk) u = Σφy and ŵ = √k u.
+
+    These are the readouts on the whole batch, from one factorisation.
+    """
     width = len(sums.labels)
     penalties = np.atleast_1d(np.asarray(ridge, dtype=float))
     shifts = penalties * sums.count * width

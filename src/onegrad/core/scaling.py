@@ -1,4 +1,4 @@
-"""The scalings of step size and data spread: the only place where n^{βα} and n^{β(1−α)} stand."""
+"""The scalings of step size and data spread: the only place with n^{βα} and n^{β(1−α)}."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _change_exponent(value: Any) -> float | tuple[float, ...]:
     if not numbers or not all(abs(v) <= LARGEST_EXPONENT for v in numbers):
         raise ValueError(
             f"must lie in [-{LARGEST_EXPONENT:g}, {LARGEST_EXPONENT:g}], one number or one per "
-            "step; correct it"
+            "step; change it"
         )
     return tuple(numbers) if is_list(value) else numbers[0]
 
@@ -142,7 +142,7 @@ class Scaling(Value):
     @model_validator(mode="before")
     @classmethod
     def _defaults(cls, fields: Any) -> Any:
-        """Write the default exponents out, so that a saved problem says what it used."""
+        """Write the default exponents out, so that a saved problem contains them."""
         if isinstance(fields, dict) and not any(
             fields.get(name) is not None for name in (*RATES, "spread")
         ):

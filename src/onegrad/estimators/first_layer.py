@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onegrad.calculus.functions import get_activation
-from onegrad.core.convex_readout import fit_convex
+from onegrad.calculus.losses import get_loss
+from onegrad.core.batches import BLOCK_ROWS
+from onegrad.core.convex_readout import loss_readout
 from onegrad.core.instance import Layers, draw, initialise
 from onegrad.core.problem import Network, Problem, Training
-from onegrad.core.readout import fit_outputs
-from onegrad.core.run import RunState, next_state
+from onegrad.core.readout import require_finite_readouts, ridge_readouts
+from onegrad.core.run import RunState, descent_direction, next_state
 from onegrad.core.scaling import Scaling
-from onegrad.core.step import STEP_ROWS, step_preactivations, streamed_direction
 from onegrad.data.mixture_source import Component, MixtureSource
 from onegrad.data.teachers import ClassLabels
 from onegrad.describe.exceptions import InvalidInput
@@ -167,7 +168,7 @@ def _stepped(
     state, rate = RunState(0, layers.first), 0.0
     for _ in range(problem.training.steps):
         now = Layers(state.first, layers.second)
-        gradient = streamed_direction(
+        gradient = descent_direction(
             now, rows.step_blocks(now, output), samples=rows.total, activation=activation
         )
         taken, state = next_state(instance, state, gradient, rows.rule_blocks)
@@ -203,22 +204,20 @@ class WeightedRows:
         return float(self.weights.sum())
 
     def step_blocks(self, layers: Layers, output: int) -> Iterator[tuple[Floats, Floats, Floats]]:
-        """Yield (XFᵀ, sX, y) in blocks, of which `streamed_direction` makes G.
+        """Yield (XFᵀ, sX, y) in blocks, of which `descent_direction` makes G.
 
         The weight stands at the factor X outside σ', so that the sum over rows is Σ s_i r_i σ' x_i.
         """
-        starts = range(0, len(self.inputs), STEP_ROWS)
-        known = step_preactivations(layers.first, self.inputs)
-        for start, block in zip(starts, known, strict=True):
-            rows = slice(start, start + STEP_ROWS)
-            weighted = self.weights[rows, None] * self.inputs[rows]
-            yield block, weighted, self.targets[rows, output]
+        for start in range(0, len(self.inputs), BLOCK_ROWS):
+            rows = slice(start, start + BLOCK_ROWS)
+            block = self.inputs[rows] @ layers.first.T
+            yield block, self.weights[rows, None] * self.inputs[rows], self.targets[rows, output]
 
     def rule_blocks(self) -> Iterator[Floats]:
         """Yield the inputs that update rules read: those whose mean square is the weighted one."""
         roots = np.sqrt(self.weights * (len(self.weights) / self.total))
-        for start in range(0, len(self.inputs), STEP_ROWS):
-            rows = slice(start, start + STEP_ROWS)
+        for start in range(0, len(self.inputs), BLOCK_ROWS):
+            rows = slice(start, start + BLOCK_ROWS)
             yield roots[rows, None] * self.inputs[rows]
 
 
@@ -270,11 +269,14 @@ def fit_weighted(rows: WeightedRows, features: Floats, *, loss: str, ridge: floa
             roots = np.sqrt(rows.weights)[:, None]
             rows = WeightedRows(rows.inputs, roots * rows.targets, rows.weights)
             features, ridge = roots * features, ridge * rows.total / len(features)
-        fits = fit_outputs(features, rows.targets, ridge=ridge)
+        with np.errstate(over="ignore", invalid="ignore"):  # overflow is checked
+            fits = ridge_readouts(features, rows.targets, ridge=ridge)
+        require_finite_readouts(*fits)
         return np.concatenate([fit.weights for fit in fits], axis=1)
+    get_loss(loss, field="loss")  # refuses another name
     weights = None if equal else rows.weights
     columns = [
-        fit_convex(features, column, loss=loss, ridge=ridge, sample_weights=weights).weights
+        loss_readout(features, column, loss=loss, ridge=ridge, sample_weights=weights).weights
         for column in rows.targets.T
     ]
     return np.concatenate(columns, axis=1)

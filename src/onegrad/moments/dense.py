@@ -60,7 +60,7 @@ def population_moments(
 
 
 def _mirror(omega: Floats) -> None:
-    """Copy what stands above the diagonal below it, block by block."""
+    """Copy the entries above the diagonal below it, block by block."""
     k = len(omega)
     for top in range(0, k, ROWS):
         bottom = min(top + ROWS, k)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -12,8 +11,7 @@ from scipy.sparse.linalg import svds
 from onegrad.calculus.function import Function
 from onegrad.data.mixture import Gaussian, Mixture
 from onegrad.data.teachers import Teacher
-from onegrad.describe.exceptions import InvalidInput
-from onegrad.describe.numbers import Floats, Normals, shown
+from onegrad.describe.numbers import Floats, Normals
 
 
 @dataclass(frozen=True)
@@ -131,18 +129,3 @@ class FeatureMap(Protocol):
 
     def second_moment(self, law: Law) -> Floats:
         """Return E[φ_i²] without `noise_variance`, shape (k,)."""
-
-
-def require_maps(maps: object) -> None:
-    """Raise InvalidInput unless a table of feature maps by their models' keys was given."""
-    if not isinstance(maps, Mapping) or not maps:
-        raise InvalidInput(
-            f"maps={shown(maps)}: must be a table of feature maps by model; use model.feature_map"
-        )
-    for key, feature_map in maps.items():
-        methods = ("basis", "features", "predictions")
-        if not all(callable(getattr(feature_map, method, None)) for method in methods):
-            raise InvalidInput(
-                f"maps[{shown(key)}]={shown(feature_map)}: must have {', '.join(methods)}; use "
-                "model.feature_map"
-            )

@@ -8,14 +8,14 @@ from math import log
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from onegrad.calculus import functions
+from onegrad.calculus.functions import get_activation
 from onegrad.calculus.spectra import MatrixSpectrum, matrix_spectrum, predicted_spikes
 from onegrad.core.feature_watch import FeatureSpectrum, FeatureWatch
-from onegrad.core.instance import Instance, draw
+from onegrad.core.instance import Instance
 from onegrad.core.models import NETWORK, Model
 from onegrad.core.problem import Problem, require_problem
-from onegrad.core.run import Run, StepTaken, stack_steps
-from onegrad.core.trial import TrialRun, measured_steps
+from onegrad.core.run import Run, StepTaken
+from onegrad.core.trial import run_trial
 from onegrad.data.joint_teachers import MultiIndex
 from onegrad.data.mixture import Mixture
 from onegrad.data.staircase import staircase
@@ -25,7 +25,7 @@ from onegrad.machine.progress import listening, shown_progress, told_within
 from onegrad.results.steps import Alignment, FeatureSpikes, Singular, StepRecord, StepsResult
 from onegrad.verbs.cost import check_memory
 
-MOST_DIRECTIONS = 4  # spikes that stand in for missing class means
+MOST_DIRECTIONS = 4  # spikes that replace missing class means
 SMALLEST_MEAN = 1e-6  # of a class beside its deviation: smaller ones are rounding
 
 
@@ -97,8 +97,8 @@ def noise_radius(dimension: int, rank: int) -> float:
 def align(rows: Floats, directions: Floats, line: Floats) -> Alignment:
     """Return overlaps with the directions, the angle in their span, and who is outside.
 
-    The angle is that to the line of the predicted first direction; None where there is none, or
-    where the span is a line itself.
+    The angle is that to the predicted first direction; None if there is no prediction, or if the
+    span is a line itself.
     """
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     overlaps = (rows @ directions) / np.where(norms > 0, norms, 1.0)
@@ -116,31 +116,26 @@ def align(rows: Floats, directions: Floats, line: Floats) -> Alignment:
 class Observer:
     """Records of one run: `watch` before a readout is fitted, `record` after it."""
 
-    def __init__(self, instance: Instance) -> None:
-        self.instance = instance
+    def __init__(self, progress: Progress | None = None) -> None:
         self.records: list[StepRecord] = []
-        self._directions = watched_directions(instance)
-        self._line = first_line(instance, self._directions)
-        self._change: MatrixSpectrum | None = None
+        self._progress = progress
 
-    def watch(self, run: Run, trained: Floats) -> FeatureWatch:
-        """Return what watches the features of this first layer."""
-        changed = trained is not run.layers.first
-        self._change = matrix_spectrum(trained - run.layers.first) if changed else None
+    def watch(self, run: Run, step: int) -> FeatureWatch:
+        """Return what watches the features of the first layer after a step."""
+        if not self.records:
+            self.instance = run.instance
+            self._directions = watched_directions(run.instance)
+            self._line = first_line(run.instance, self._directions)
+        trained, first = run.first_at(step), run.layers.first
+        self._change = None if trained is first else matrix_spectrum(trained - first)
         direction = None if self._change is None else self._change.direction
         return FeatureWatch(len(trained), direction)
 
     def record(
-        self,
-        run: Run,
-        step: int,
-        taken: StepTaken | None,
-        watch: FeatureWatch,
-        metrics: dict[str, Floats],
+        self, run: Run, step: int, taken: StepTaken | None, watch: FeatureWatch, metrics: Metrics
     ) -> None:
         """Add what there is to see after a step; errors are those of the first penalty."""
         gradient = None if taken is None else taken.gradient
-        first = run.first if step else run.layers.first
         lines = self._directions, self._line
         self.records.append(
             StepRecord(
@@ -148,7 +143,7 @@ class Observer:
                 None if taken is None else taken.learning_rate,
                 run.low_degree(max(step, 1)).method,
                 None if gradient is None else align(gradient, *lines),
-                align(first, *lines),
+                align(run.first_at(step), *lines),
                 None if gradient is None else _singular(matrix_spectrum(gradient)),
                 None if self._change is None else _singular(self._change),
                 _spikes(self.instance.problem, self._change, watch.spectrum()),
@@ -156,6 +151,8 @@ class Observer:
                 float(metrics["test_mse"][0]),
             )
         )
+        if self._progress is not None:
+            self._progress(len(self.records), self.instance.problem.training.steps + 1)
 
     def result(self, *, seed: int, trial: int) -> StepsResult:
         """Return the records so far with what belongs to the whole run."""
@@ -188,8 +185,7 @@ def _spikes(
     if change is not None and change.norm > 0 and problem.dimension > 1:
         # Rounded: an exponent that was asked for comes back through a norm.
         exponent = round(log(change.norm) / log(problem.dimension), 9)
-    activation = functions.get_activation(problem.network.activation)
-    predicted = predicted_spikes(exponent or 0.0, activation)
+    predicted = predicted_spikes(exponent or 0.0, get_activation(problem.network.activation))
     seen = features.spectrum
     return FeatureSpikes(exponent, predicted, seen.count, seen.values, seen.edge, features.overlaps)
 
@@ -211,36 +207,27 @@ def take_steps(
     whole_number("trial", trial, least=0)
     callback("progress", progress, arguments=("done", "total"))
     check_memory(problem, [NETWORK], workers=1)
-    with threadpool_limits(limits=1), shown_progress(progress, "steps") as told:
-        return _run(problem, seed, trial, told)
-
-
-def _run(problem: Problem, seed: int, trial: int, progress: Progress | None) -> StepsResult:
-    instance = draw(problem, seed=seed, trial=trial)
-    with np.errstate(all="ignore"):
-        observer = Observer(instance)
-    trial_run = TrialRun(Run(instance), [NETWORK], observer=observer)
     total = problem.training.steps + 1
-    for step in range(total):
-        if progress is not None:
-            progress(step, total)
-        with listening(told_within(progress, step, total)):
-            trial_run.metrics(step)
-    if progress is not None:
-        progress(total, total)
-    return observer.result(seed=seed, trial=trial)
+    with threadpool_limits(limits=1), shown_progress(progress, "steps") as told:
+        if told is not None:
+            told(0, total)
+        within = told_within(told, 0, total)
+        with listening(None if within is None else lambda share: within(share * total)):
+            return observed_trial(problem, [NETWORK], seed=seed, trial=trial, progress=told)[1]
 
 
 def observed_trial(
-    problem: Problem, models: Sequence[Model], *, seed: int = 0, trial: int = 0
+    problem: Problem,
+    models: Sequence[Model],
+    *,
+    seed: int = 0,
+    trial: int = 0,
+    progress: Progress | None = None,
 ) -> tuple[dict[str, Metrics], StepsResult]:
-    """Return what `run_trial` does, and what was seen of the network after every step."""
-    instance = draw(problem, seed=seed, trial=trial)
-    with np.errstate(all="ignore"):
-        observer = Observer(instance)
-    watched = list({NETWORK.key: NETWORK, **{model.key: model for model in models}}.values())
-    run = TrialRun(Run(instance), watched, observer=observer)
-    by_step = measured_steps(run, range(problem.training.steps + 1))
-    results = stack_steps([by_step[step] for step in problem.recorded_steps])
-    metrics = {model.name: results[model.key] for model in models}
-    return metrics, observer.result(seed=seed, trial=trial)
+    """Return the metrics of `run_trial`, and the observations of the network after every step."""
+    observer = Observer(progress)
+    seen = any(model.key == NETWORK.key for model in models)
+    watched = models if seen else [NETWORK, *models]
+    metrics = run_trial(problem, watched, seed=seed, trial=trial, observer=observer)
+    result = observer.result(seed=seed, trial=trial)
+    return {model.name: metrics[model.name] for model in models}, result

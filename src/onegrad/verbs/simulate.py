@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from onegrad.calculus.expectations import DEGREE_CAP
-from onegrad.core.instance import draw
-from onegrad.core.model_names import models_of
+from onegrad.core.model_names import degree_of, models_named
 from onegrad.core.models import Model
 from onegrad.core.problem import Problem, require_problem
 from onegrad.core.trial import run_trial
@@ -47,7 +46,7 @@ def simulate(
 ) -> Errors:
     """Return the errors of the trained network beside those of its equivalent models.
 
-    Give the number of `trials` (8 when nothing is said), or `target_stderr`, the standard error
+    Give the number of `trials` (by default 8), or `target_stderr`, the standard error
     of every model's test_mse relative to its mean. Trial t depends on (seed, t) alone: the same
     bits come from any number of workers. With `observe` the result's `runs` hold what was seen of
     every trial: overlaps, spectra and spikes after each step. `progress(done, total)` is called
@@ -59,9 +58,9 @@ def simulate(
     callback("progress", progress, arguments=("done", "total"))
     note_preparation(problem)
     check_memory(problem, [], workers=workers)
-    instance = draw(problem, seed=seed)
-    resolved = models_of(instance, models)
-    _warn_of_large_degrees(resolved, theorem_degree=instance.scales.degree)
+    degree = degree_of(problem, seed=seed)
+    resolved = models_named(problem, models, theorem_degree=degree)
+    _warn_of_large_degrees(resolved, theorem_degree=degree)
     check_memory(problem, resolved, workers=workers)
     with shown_progress(progress, "trials") as told:
         run = _Run(problem, resolved, seed, workers, told, observe=observe)
@@ -136,7 +135,7 @@ def _warn_of_large_degrees(models: Sequence[Model], *, theorem_degree: int) -> N
 
 
 def check_trials(trials: int | None, target: float | None, seed: int, workers: int) -> None:
-    """Raise InvalidInput unless these say how many trials there are, and where they run."""
+    """Raise InvalidInput unless these give the number of trials, the seed and the workers."""
     if trials is not None and target is not None:
         raise InvalidInput(
             f"trials={shown(trials)} and target_stderr={shown(target)}: must not be given "
