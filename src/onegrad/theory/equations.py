@@ -43,7 +43,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -369,17 +369,6 @@ class ClassesByTypes:
 Solution = RidgeByTypes | ConvexByTypes
 
 
-@dataclass(frozen=True)
-class TypeErrors:
-    """Predicted metrics by name, each (samples × penalties)."""
-
-    arrays: dict[str, Floats]
-
-    def metrics(self) -> dict[str, Floats]:
-        """Return the metrics by the names that simulated ones have."""
-        return self.arrays
-
-
 def solve_by_types(algebra: TypeAlgebra, samples: int, ridge: float, *, loss: str) -> Solution:
     """Return the solution of the equations for one number of samples and one penalty."""
     if loss == "square":
@@ -390,10 +379,3 @@ def solve_by_types(algebra: TypeAlgebra, samples: int, ridge: float, *, loss: st
             "simulate it"
         )
     return ConvexByTypes(algebra, samples, ridge, loss=get_loss(loss))
-
-
-def tabulated(points: list[list[dict[str, float]]]) -> TypeErrors:
-    """Return the metrics of a table of points, rows and columns as there."""
-    return TypeErrors(
-        {name: np.array([[at[name] for at in row] for row in points]) for name in points[0][0]}
-    )
