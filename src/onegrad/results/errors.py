@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -11,22 +11,17 @@ import numpy as np
 
 from onegrad.core.model_names import parse_model
 from onegrad.core.models import Model
-from onegrad.core.problem import Problem, require_problem
+from onegrad.core.problem import Problem
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.extras import require_extra
 from onegrad.describe.numbers import (
     Floats,
     is_list,
     listed,
-    of_kind,
     one_of,
     percent,
-    plain_array,
     shown,
-    text,
     truth,
-    whole_number,
-    whole_numbers,
     with_error,
 )
 from onegrad.describe.saved_result import KeptResult
@@ -43,32 +38,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray
     from matplotlib.axes import Axes
-
-
-def checked_metrics(metrics: object, sizes: Mapping[str, int]) -> dict[str, Floats]:
-    """Return a result's metrics as arrays of its own; raise InvalidInput where axes do not fit.
-
-    `sizes` are those of the axes, trials first: of these there may be any number but none.
-    """
-    if not isinstance(metrics, Mapping) or not metrics:
-        raise InvalidInput(f"metrics={shown(metrics)}: must be a table of arrays; give one")
-    arrays = {text("metrics", name): _numbers(name, values) for name, values in metrics.items()}
-    trials = next(iter(arrays.values())).shape[:1]
-    expected = (*trials, *list(sizes.values())[1:])
-    for name, values in arrays.items():
-        if values.shape != expected or not values.size:
-            raise InvalidInput(
-                f"metrics[{shown(name)}]: has shape {values.shape}, must have the axes "
-                f"{', '.join(sizes)} of sizes {expected}; correct it"
-            )
-    return arrays
-
-
-def _numbers(name: str, values: object) -> Floats:
-    try:
-        return np.array(plain_array(values), dtype=np.float64)
-    except ValueError as error:
-        raise InvalidInput(f"metrics[{shown(name)}]={shown(values)}: {error}") from None
 
 
 LABELS = {"samples": "samples of the readout, m", "ridge": "ridge penalty λ", "step": "step"}
@@ -340,28 +309,6 @@ class Errors(OnScreen, KeptResult):
     runs: tuple[StepsResult, ...] = ()
     method: str | None = None
     over: tuple[str, tuple[Any, ...]] | None = None
-
-    def __post_init__(self) -> None:
-        require_problem(self.problem)
-        whole_number("seed", self.seed, least=0)
-        for model in listed("models", self.models):
-            of_kind("models", model, Model, remedy="use models_of")  # type: ignore[type-abstract]
-        truth("predicted", self.predicted)
-        if self.method is not None:
-            text("method", self.method)
-        if self.samples is not None:
-            whole_numbers("samples", self.samples, least=1)
-        if self.over is not None:
-            if not isinstance(self.over, tuple) or len(self.over) != 2:
-                raise InvalidInput(
-                    f"over={shown(self.over)}: must be a field and its values; use predict_curve"
-                )
-            text("over", self.over[0])
-            listed("over", self.over[1])
-        for run in self.runs if isinstance(self.runs, tuple) else (self.runs,):
-            of_kind("runs", run, StepsResult, remedy="use simulate with observe=True")
-        sizes = {name: len(axis) for name, axis in self._axes(0).items()}
-        object.__setattr__(self, "metrics", checked_metrics(self.metrics, sizes))
 
     def screen_table(self) -> ScreenTable:
         """Return means, standard errors and gaps, as `onegrad simulate` shows them."""
