@@ -15,7 +15,7 @@ from onegrad.closed.equivalent import Equations
 from onegrad.closed.label_law import LabelLaw
 from onegrad.closed.nodes import LOSS_NODES
 from onegrad.closed.problem import ClosedProblem
-from onegrad.closed.response import CountsTerm, counts_term, point_errors
+from onegrad.closed.response import CountsCorrection, counts_correction, point_errors
 from onegrad.closed.solve import ClosedTheory, ModelCurve, measured
 from onegrad.describe.exceptions import NotConverged
 
@@ -95,8 +95,8 @@ def test_it_is_so_for_all_labels_and_their_rates(teacher, layer):
 
 def without_counts(response, fit, *, exact):
     """Return counts that take nothing off."""
-    term = counts_term(response, fit, exact=exact)
-    return CountsTerm(0 * term.error, 0 * term.shift, 0 * term.norm)
+    term = counts_correction(response, fit, exact=exact)
+    return CountsCorrection(0 * term.error, 0 * term.shift, 0 * term.norm)
 
 
 def norm_over_slope(grid, labels, loss):
@@ -117,7 +117,7 @@ def test_the_norm_is_the_derivative_of_the_objective(rng, monkeypatch, loss):
     Differences of relative step 1e−3 leave 1e−6, solutions to 1e−7 leave 1e−4 of them. The terms of
     exact counts are of relative order 1/m, without what λ does to them.
     """
-    monkeypatch.setattr("onegrad.closed.convex.counts_term", without_counts)
+    monkeypatch.setattr("onegrad.closed.convex.counts_correction", without_counts)
     grid, labels = signed(rng)
     assert np.all(np.abs(norm_over_slope(grid, labels, loss)) < 1e-3)
 

@@ -32,7 +32,7 @@ from onegrad.closed.equivalent import Equations, Equivalent
 from onegrad.closed.label_law import LabelLaw, LabelMoments
 from onegrad.closed.nodes import SamplePoints
 from onegrad.closed.reliability import LossReliability, PointIndicators
-from onegrad.closed.response import CountsTerm, Fit, WeightResponse, counts_term
+from onegrad.closed.response import CountsCorrection, Fit, WeightResponse, counts_correction
 from onegrad.closed.setting import Frame
 from onegrad.describe.exceptions import NotConverged
 from onegrad.describe.numbers import Floats
@@ -60,7 +60,7 @@ class ConvexPoint:
     slope: Floats  # ψ_s
     variance: Floats  # v_s
     own_variance: Floats  # of it, that of the mean weights
-    counts: CountsTerm
+    counts: CountsCorrection
     norm: float  # E‖ŵ‖²
 
     @property
@@ -131,7 +131,7 @@ class _Passes:
         response = WeightResponse(solution)
         targets, slopes = p * (f.slope * centre - f.mean), -p * f.pull * self.read
         fit = Fit.to(response, targets[None], slopes[None])
-        counts = counts_term(response, fit, exact=self.readout.exact_counts)
+        counts = counts_correction(response, fit, exact=self.readout.exact_counts)
         own, force = fit.variance(response), (p * f.square)[None]
         variance = own - counts.error + response.carried(force)
         return ConvexPoint(

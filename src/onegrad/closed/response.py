@@ -246,7 +246,7 @@ class Fit:
 
 
 @dataclass(frozen=True)
-class CountsTerm:
+class CountsCorrection:
     """What is taken off the error of every type and off ‖ŵ‖², and the shift of outputs."""
 
     error: Floats  # points × samples
@@ -254,7 +254,7 @@ class CountsTerm:
     norm: Floats  # points
 
 
-def counts_term(response: WeightResponse, fit: Fit, *, exact: bool) -> CountsTerm:
+def counts_correction(response: WeightResponse, fit: Fit, *, exact: bool) -> CountsCorrection:
     """Return the terms; counts that are sampled have one e = Σ_c ρ_c e_c for all components."""
     grid, solution = response.grid, response.solution
     k, m = solution.neurons[:, None], solution.samples[:, None]
@@ -273,7 +273,7 @@ def counts_term(response: WeightResponse, fit: Fit, *, exact: bool) -> CountsTer
     for part in (grid.mode_means, grid.mode_squares):
         error += _shared((part @ turned(reach)) ** 2, shares)
     own = np.take_along_axis(reach, grid.part[..., None], axis=1) if exact else reach
-    return CountsTerm(
+    return CountsCorrection(
         error / m,
         np.sum(grid.mode_means * own, axis=-1) / m,
         (k * k / m * _shared(answer.sum(axis=1, keepdims=True), shares))[:, 0],
@@ -389,7 +389,7 @@ def point_errors(solution: Equivalent, *, exact_counts: bool) -> PointErrors:
     h0, h1, h2 = grid.label(1), grid.label(1, 1), grid.label(2)
     own = h2 - 2 * h0 * fit.output - 2 * h1 * fit.covariance
     own += fit.output**2 + fit.variance(response)
-    counts = counts_term(response, fit, exact=exact_counts)
+    counts = counts_correction(response, fit, exact=exact_counts)
     error = response.settled(own - counts.error)
     fitted = grid.sample_weights / (1 + solution.delta) ** 2 * error
     return PointErrors(

@@ -222,54 +222,6 @@ def _caption(errors: Errors) -> str:
     )
 
 
-def errors_of(errors: Errors, wanted: object) -> Errors:
-    """Return the errors of one model by its name, or of several by a list of names."""
-    known = [model.name for model in errors.models]
-    asked = listed("models", wanted) if is_list(wanted) else [wanted]
-    places = [known.index(one_of("models", name, known)) for name in asked]
-    return replace(
-        errors,
-        models=tuple(errors.models[place] for place in places),
-        metrics={name: values[:, places] for name, values in errors.metrics.items()},
-    )
-
-
-def errors_dataset(errors: Errors) -> xarray.Dataset:
-    """Return a variable per metric over trial, model, (step, samples,) ridge.
-
-    A curve over a field has the last word of its path as dimension: `strength` for
-    "scaling.strength". Lists and descriptions along it become texts.
-    """
-    require_extra("to_xarray", "xarray")
-    import xarray
-
-    axes = dict(errors.axes)
-    plain = last_words(list(axes))
-    return xarray.Dataset(
-        {name: (list(plain.values()), values) for name, values in errors.metrics.items()},
-        coords={plain[name]: [_label(value) for value in axes[name]] for name in axes},
-        attrs={
-            "problem": errors.problem.digest,
-            "seed": errors.seed,
-            "verb": "predict" if errors.predicted else "simulate",
-        },
-    )
-
-
-def _label(value: Any) -> Any:
-    return value if isinstance(value, int | float | str) else str(value)
-
-
-def kept_models(models: tuple[Model, ...]) -> tuple[tuple[str, int | None], ...]:
-    """Return what a file keeps of models: names, and degrees that the names may not tell."""
-    return tuple((model.name, model.degree) for model in models)
-
-
-def models_from_kept(kept: tuple[tuple[str, int | None], ...]) -> tuple[Model, ...]:
-    """Return the models of names and degrees."""
-    return tuple(parse_model(name, theorem_degree=degree or 0) for name, degree in kept)
-
-
 METRICS = (
     *("test_mse", "train_mse", "objective", "squared_weight_norm", "misclassification"),
     *("test_loss", "train_loss", "train_misclassification", "theory_error"),
@@ -316,16 +268,25 @@ class Errors(OnScreen, KeptResult):
 
     def __getitem__(self, models: str | Sequence[str]) -> Errors:
         """Return the errors of one model, or of a list of them."""
-        return errors_of(self, models)
+        known = [model.name for model in self.models]
+        asked = listed("models", models) if is_list(models) else [models]
+        places = [known.index(one_of("models", name, known)) for name in asked]
+        return replace(
+            self,
+            models=tuple(self.models[place] for place in places),
+            metrics={name: values[:, places] for name, values in self.metrics.items()},
+        )
 
     def kept_fields(self) -> dict[str, Any]:
-        """Return the fields as they are kept: models by name and degree."""
-        return {**super().kept_fields(), "models": kept_models(self.models)}
+        """Return the fields of a file: models by name, and by degree, which a name may not have."""
+        models = tuple((model.name, model.degree) for model in self.models)
+        return {**super().kept_fields(), "models": models}
 
     @classmethod
     def from_kept(cls, kept: dict[str, Any]) -> Self:
-        """Return the errors of fields as they were kept."""
-        return cls(**{**kept, "models": models_from_kept(kept["models"])})
+        """Return the errors of the fields of a file."""
+        models = (parse_model(name, theorem_degree=k or 0) for name, k in kept["models"])
+        return cls(**{**kept, "models": tuple(models)})
 
     @property
     def steps(self) -> tuple[int, ...] | None:
@@ -431,8 +392,28 @@ class Errors(OnScreen, KeptResult):
         return pd.DataFrame(rows).astype({"degree": "Int64"})
 
     def to_xarray(self) -> xarray.Dataset:
-        """Return a variable per metric over trial, model, (step, samples or a field,) ridge."""
-        return errors_dataset(self)
+        """Return a variable per metric over trial, model, (step, samples or a field,) ridge.
+
+        A curve over a field has the last word of its path as dimension: `strength` for
+        "scaling.strength". Lists and descriptions along it become strings.
+        """
+        require_extra("to_xarray", "xarray")
+        import xarray
+
+        plain = last_words(list(self.axes))
+        coordinates = {
+            plain[name]: [v if isinstance(v, int | float | str) else str(v) for v in values]
+            for name, values in self.axes.items()
+        }
+        return xarray.Dataset(
+            {name: (list(plain.values()), values) for name, values in self.metrics.items()},
+            coords=coordinates,
+            attrs={
+                "problem": self.problem.digest,
+                "seed": self.seed,
+                "verb": "predict" if self.predicted else "simulate",
+            },
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; metrics are lists over the axes that `axes` names."""
