@@ -1,6 +1,4 @@
-"""Readouts by convex losses in the closed theory.
-
-Readouts by convex losses without draws: the law of outputs at one point (m, λ).
+"""Readouts by convex losses in the closed theory: the law of outputs at one point (m, λ).
 
 Unknown per type of sample: mean a_s and variance v_s of the output u of a sample that ŵ has not
 seen, its reach δ_s, and ψ_s, its covariance with z. With x = prox(u), f = ℓ'(y, x), over u, z and y

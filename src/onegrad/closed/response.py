@@ -9,17 +9,15 @@ so T_{ss'} = (1/m)[k q S⁻¹ qᵀ + N Σ_j ν_j (P_sᵀ𝒮_jP_s')² + (P^A_s�
 one type to the others: ε = e + T diag(p/(1+δ)²) ε. Squares of inner products are products of pairs:
 H has a low rank, and T is never formed.
 
-What exact counts of the components change: batches of one composition fluctuate less.
-
-With e_c = E[φ(ŷ − y)/(1+δ) | c] the covariance of ŵ is less by (1/m) Σ_c ρ_c Qe_c(Qe_c)ᵀ, and a
+Exact counts of the components are a correction: batches of one composition fluctuate less. With
+e_c = E[φ(ŷ − y)/(1+δ) | c] the covariance of ŵ is less by (1/m) Σ_c ρ_c Qe_c(Qe_c)ᵀ, and a
 training sample's own component shifts its output by φᵀQe_c/m. e_c is a function of the neuron's
 type: its modes, and what the spread of features within the component does to the mean weights.
 Modes dress a function f(t): f̃ = f − αᵀΓ_AΞ_A u with u = k E_t[τ α f], and φᵀQf = P^A·Ξ_A u.
 
-Shares of wrong signs: given its type, a sample's output is Gaussian.
-
-Its mean is M̂_s, its covariance with z (what the label reads off S) is ψ_s, and its variance follows
-from ε_s = E(y − u)². A training sample's own output is (u + δy)/(1 + δ), u that of a left-out one.
+Shares of wrong signs follow because a sample's output is Gaussian given its type. Its mean is M̂_s,
+its covariance with z (what the label reads off S) is ψ_s, and its variance follows from
+ε_s = E(y − u)². A training sample's own output is (u + δy)/(1 + δ), u that of a left-out one.
 """
 
 from __future__ import annotations
