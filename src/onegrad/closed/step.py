@@ -2,9 +2,9 @@
 
 The law of the step is where it moves the neurons in S, and what noise it leaves off S. v̂ is the
 step's direction off the spikes and means, a mixture of the teacher's ξ̂ and of sampling noise ν̂; e
-completes the plane of both. A neuron before the step is its row's part s in S; with
-ς_q = E[σ^{(q)}(s·κ + √(l N) fr z)] it sees a sample at κ of the step's batch. docs/closed.md derives
-the law; docs/notation.md has a name for every symbol, and its form on that page.
+completes the plane of both. Before the step a neuron's type is its row's part s in S, and
+ς_q = E[σ^{(q)}(s·κ + √(l N) fr z)] is what it sees of a sample at κ in the step's batch.
+docs/closed.md derives the law; docs/notation.md explains every symbol.
 
 Off S the step's noise lies in the span of its batch, not everywhere, so directions have groups. Two
 matrices of the batch decide it, B = (1/m̃) Σ r² z zᵀ and A = (1/m̃) Σ r z zᵀ over bulk parts z.

@@ -115,10 +115,6 @@ def _line(position: Floats, gap: Floats, error: Floats) -> tuple[float, float]:
     return -float(slope), float(np.sqrt(max(scatter, 1.0) / information))
 
 
-REASON_SIGNIFICANT = 2.0  # standard errors
-REASON_ROUNDING = 1e-9
-
-
 @dataclass(frozen=True)
 class Scale:
     """The scale b that polynomials are made at, the largest r.m.s. of a neuron, the misfits."""
@@ -184,10 +180,10 @@ def _worse_pair(values: Floats) -> tuple[int, int] | None:
     best, size = 0, [part * np.sign(part.sum()) for part in difference]
     for place in range(1, len(size)):
         more = paired_gap(network + size[place] - size[best], network)
-        error = REASON_SIGNIFICANT * more.stderr if np.isfinite(more.stderr) else 0.0
-        if more.mean > max(error, REASON_ROUNDING):
+        error = SIGNIFICANT * more.stderr if np.isfinite(more.stderr) else 0.0
+        if more.mean > max(error, ROUNDING):
             return best, place
-        if more.mean < -REASON_ROUNDING:
+        if more.mean < -ROUNDING:
             best = place
     return None
 

@@ -43,39 +43,6 @@ if TYPE_CHECKING:
 LABELS = {"samples": "samples of the readout, m", "ridge": "ridge penalty λ", "step": "step"}
 
 
-def draw_errors(errors: Errors, metric: str, *, x: str | None, constant: bool, ax: Any) -> Axes:
-    """Return axes with a metric of every model: points of one problem, or curves along an axis."""
-    import pandas as pd
-
-    one_of("metric", metric, errors.metrics)
-    truth("constant", constant)
-    varied = [
-        name
-        for name, values in errors.axes.items()
-        if name not in ("trial", "model") and len(values) > 1
-    ]
-    along = _chosen(x, varied, errors)
-    table = _table(errors, metric)
-    others = [name for name in varied if name != along]
-    shown = pd.DataFrame(
-        {
-            "x": table["model"].map(model_name) if along is None else table[along],
-            "value": table["mean"],
-            "stderr": table["stderr"],
-            "theory_error": table["theory_error"],
-            "model": table["model"],
-            "hue": _hues(table, others),
-            "theory": errors.predicted,
-        }
-    )
-    fixed_law = errors.over is None  # along a field the labels may change
-    value = errors.best_constant.get(metric) if constant and fixed_law else None
-    named = "" if len(others) != 1 else field_label(others[0])
-    label = "" if along is None else LABELS.get(along, field_label(along))
-    words = CurveWords(label, metric_label(metric), named, value)
-    return draw_plot(curve_plot(shown, words), ax)
-
-
 def _chosen(x: str | None, varied: list[str], errors: Errors) -> str | None:
     """Return the axis that a picture goes along, None for one problem."""
     if x is not None:
@@ -159,24 +126,6 @@ def errors_table(errors: Errors) -> ScreenTable:
     return ScreenTable(tuple(titles), tuple(rows), title=title, caption=_caption(errors))
 
 
-def estimate_table(mean: Floats, stderr: Floats) -> ScreenTable:
-    """Return means with their standard errors: a column per place of the last axis."""
-    size = mean.shape[-1] if mean.ndim else 1
-    means, stderrs = np.reshape(mean, (-1, size)), np.reshape(stderr, (-1, size))
-    rows = [
-        (
-            str(list(place))[1:-1],
-            *(with_error(float(m), float(e)) for m, e in zip(means[i], stderrs[i], strict=True)),
-        )
-        for i, place in enumerate(np.ndindex(mean.shape[:-1]))
-    ]
-    return ScreenTable(
-        ("place", *(f"…, {i}" if mean.ndim > 1 else f"{i}" for i in range(size))),
-        tuple(rows),
-        title=f"Estimate: mean ± standard error, shape {mean.shape}",
-    )
-
-
 def _coordinate(value: Any) -> str:
     return f"{value:g}" if isinstance(value, int | float) else str(value)
 
@@ -236,8 +185,21 @@ class Estimate(OnScreen):
     stderr: Floats
 
     def screen_table(self) -> ScreenTable:
-        """Return means with their standard errors."""
-        return estimate_table(self.mean, self.stderr)
+        """Return means with their standard errors: a column per place of the last axis."""
+        mean = self.mean
+        size = mean.shape[-1] if mean.ndim else 1
+        means, stderrs = np.reshape(mean, (-1, size)), np.reshape(self.stderr, (-1, size))
+        rows = [
+            (str(list(place))[1:-1], *(with_error(float(m), float(e)) for m, e in cells))
+            for place, cells in zip(
+                np.ndindex(mean.shape[:-1]), np.stack([means, stderrs], axis=-1), strict=True
+            )
+        ]
+        return ScreenTable(
+            ("place", *(f"…, {i}" if mean.ndim > 1 else f"{i}" for i in range(size))),
+            tuple(rows),
+            title=f"Estimate: mean ± standard error, shape {mean.shape}",
+        )
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -297,14 +259,11 @@ class Errors(OnScreen, KeptResult):
     @property
     def axes(self) -> dict[str, Sequence[Any]]:
         """Names and coordinates of the dimensions, in order."""
-        return self._axes(self.trials)
-
-    def _axes(self, trials: int) -> dict[str, Sequence[Any]]:
         curve = {} if self.samples is None else {"samples": list(self.samples)}
         curve |= {} if self.over is None else {self.over[0]: list(self.over[1])}
         steps = {} if self.steps is None else {"step": list(self.steps)}
         return {
-            "trial": range(trials),
+            "trial": range(self.trials),
             "model": [m.name for m in self.models],
             **steps,
             **curve,
@@ -360,8 +319,35 @@ class Errors(OnScreen, KeptResult):
         `x` names the axis where there are several; `constant` draws the best constant where it is
         near. Draw another result on the same axes with `ax`.
         """
+        import pandas as pd
 
-        return draw_errors(self, metric, x=x, constant=constant, ax=ax)
+        one_of("metric", metric, self.metrics)
+        truth("constant", constant)
+        varied = [
+            name
+            for name, values in self.axes.items()
+            if name not in ("trial", "model") and len(values) > 1
+        ]
+        along = _chosen(x, varied, self)
+        table = _table(self, metric)
+        others = [name for name in varied if name != along]
+        points = pd.DataFrame(
+            {
+                "x": table["model"].map(model_name) if along is None else table[along],
+                "value": table["mean"],
+                "stderr": table["stderr"],
+                "theory_error": table["theory_error"],
+                "model": table["model"],
+                "hue": _hues(table, others),
+                "theory": self.predicted,
+            }
+        )
+        fixed_law = self.over is None  # along a field the labels may change
+        value = self.best_constant.get(metric) if constant and fixed_law else None
+        named = "" if len(others) != 1 else field_label(others[0])
+        label = "" if along is None else LABELS.get(along, field_label(along))
+        words = CurveWords(label, metric_label(metric), named, value)
+        return draw_plot(curve_plot(points, words), ax)
 
     def to_frame(self) -> pd.DataFrame:
         """Return a long table: model, ridge, metric, mean, stderr, trials, gap, gap_stderr."""
@@ -428,21 +414,17 @@ class Errors(OnScreen, KeptResult):
             if gap is not None and model.name != "network":
                 entry["gap"] = self._entry(gap, i)
             models[model.name] = entry
+        how: dict[str, Any] = {"trials": self.trials, "seed": self.seed}
+        if self.predicted:
+            how = {"method": self.method, **draws_of(self.method, self.trials, self.seed)}
         out: dict[str, Any] = {
             "problem": self.problem.to_dict(),
-            **self._how,
+            **how,
             "best_constant": self.best_constant,
             "models": models,
         }
         named = self._named_axes
         return {**out, "axes": {name: list(self.axes[name]) for name in named}} if named else out
-
-    @property
-    def _how(self) -> dict[str, Any]:
-        """How the numbers were made."""
-        if not self.predicted:
-            return {"trials": self.trials, "seed": self.seed}
-        return {"method": self.method, **draws_of(self.method, self.trials, self.seed)}
 
     @property
     def _named_axes(self) -> list[str]:

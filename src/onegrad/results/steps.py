@@ -117,12 +117,6 @@ SPECTRA = {
 COLUMNS = ("overlaps", "angles", "errors")
 
 
-def draw_steps(run: StepsResult, what: str, *, ax: Any) -> Axes:
-    """Return axes with what was seen of a run after every step."""
-    one_of("what", what, (*COLUMNS, *SPECTRA))
-    return draw_plot(_plot(run, what), ax)
-
-
 def _plot(run: StepsResult, what: str) -> Plot:
     if what in SPECTRA:
         spectra = [_spectrum(record, what) for record in run.records]
@@ -353,8 +347,8 @@ class StepsResult(OnScreen, KeptResult):
         "errors", or the singular values of the "features", of the "gradients" or of the weights'
         "changes".
         """
-
-        return draw_steps(self, what, ax=ax)
+        one_of("what", what, (*COLUMNS, *SPECTRA))
+        return draw_plot(_plot(self, what), ax)
 
     def to_frame(self) -> pd.DataFrame:
         """Return a line per step: errors, angles, overlaps, ranks and spikes."""
