@@ -22,7 +22,6 @@ its covariance with z (what the label reads off S) is ψ_s, and its variance fol
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
@@ -357,13 +356,6 @@ class PointErrors:
     def train_mse(self) -> Floats:
         """Σ p_s ε_s/(1 + δ_s)²."""
         return self._mean(self.own_error / (1 + self.delta) ** 2)
-
-    @classmethod
-    def joined(cls, parts: Sequence[PointErrors]) -> PointErrors:
-        """Return the errors at the points of all parts, which share one grid."""
-        names = [field.name for field in fields(cls)[1:]]
-        values = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
-        return cls(parts[0].grid, *values)
 
     def chosen(self, points: slice) -> PointErrors:
         """Return the errors at some of the points."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
@@ -258,10 +258,13 @@ def _solved_alone(curve: ModelCurve) -> Measured:
     parts = []
     for start in range(0, curve.points, together):
         own = slice(start, start + together)
-        samples, ridges = np.asarray(curve.samples[own]), np.asarray(curve.ridges[own])
-        parts.append(_errors(equations, samples, ridges, exact_counts=setting.exact_counts))
-    errors = PointErrors.joined([errors for errors, _ in parts])
-    return curve.measured(errors, PointIndicators.joined([own for _, own in parts]))
+        piece = replace(curve, samples=curve.samples[own], ridges=curve.ridges[own])
+        errors, indicators = _errors(
+            equations, piece.samples, piece.ridges, exact_counts=setting.exact_counts
+        )
+        parts.append(piece.measured(errors, indicators))
+    metrics = {name: np.concatenate([part[name] for part, _ in parts]) for name in parts[0][0]}
+    return metrics, [own for _, each in parts for own in each]
 
 
 def _errors(
