@@ -18,9 +18,7 @@ from typing import Any
 import numpy as np
 
 from onegrad import Problem, tune
-from onegrad.closed.problem import predict_closed
-from onegrad.core.models import NETWORK
-from onegrad.verbs.predict import predict_curve
+from onegrad.verbs.predict import predict_curve, predict_points
 
 TEACHERS: tuple[dict[str, Any], ...] = (
     {"direction": "spikes"},
@@ -51,6 +49,11 @@ def problem_of(teacher: dict[str, Any], activation: str, **fields: Any) -> Probl
     )
 
 
+def seconds_of_point(problem: Problem) -> float:
+    """Return the time of the network at one point."""
+    return seconds(partial(predict_points, [(problem, "network")], method="closed"))
+
+
 def print_points(unit: float) -> None:
     """Print the time of one point over tasks, activations and exponents."""
     times = {}
@@ -59,7 +62,7 @@ def print_points(unit: float) -> None:
         scaling = {"strength": strength, "weighting": weighting}
         problem = problem_of(teacher, activation, scaling=scaling)
         name = (next(iter(teacher.values())), activation, strength, weighting)
-        times[name] = seconds(partial(predict_closed, problem, [NETWORK]))
+        times[name] = seconds_of_point(problem)
     values = 1e3 * np.array(list(times.values()))
     low, middle, high = np.quantile(values, [0.1, 0.5, 0.9])
     slowest = max(times, key=lambda name: times[name])
@@ -84,7 +87,7 @@ def print_growth() -> None:
             teacher={"direction": "spikes"},
             scaling={"learning_rate": n**0.37, "spread": 13.0},
         )
-        print(f"n = {n}: {1e3 * seconds(partial(predict_closed, problem, [NETWORK])):.1f} ms")
+        print(f"n = {n}: {1e3 * seconds_of_point(problem):.1f} ms")
 
 
 def print_curves() -> None:

@@ -20,7 +20,6 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 import textbook
-from onegrad.closed.problem import predict_closed_together
 from onegrad.core.draw_cache import Shared
 from onegrad.core.trial import run_trial
 from onegrad.machine.pool import run_jobs
@@ -31,6 +30,7 @@ from onegrad.sweeps.plan import closed_rows
 from onegrad.sweeps.results import Results, closed_tasks, with_closed
 from onegrad.sweeps.store import Contents
 from onegrad.sweeps.sweep import Setting
+from onegrad.verbs.predict import predict_points
 
 FIGURE_1 = ("1a", "1b", "1c")
 COMPARED = ("2b", "2a", "1a", "1b", "1c", "5a", "5c", "6", "4a")
@@ -54,7 +54,8 @@ def settings_of(name: str) -> list[Setting]:
 
 def predict_all(settings: list[Setting]) -> None:
     """Compute network and Hermite model of all settings by closed theory."""
-    predict_closed_together([(setting.problem, setting.models) for setting in settings])
+    asked = [(setting.problem, setting.models) for setting in settings]
+    predict_points(asked, method="closed")
 
 
 def simulate_all(settings: list[Setting]) -> None:

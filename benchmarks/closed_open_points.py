@@ -22,7 +22,7 @@ import numpy as np
 
 from closed_problems import METRICS, MODELS, both
 from onegrad import Problem, simulate
-from onegrad.closed.problem import closed_models, predict_closed
+from onegrad.closed.problem import ClosedProblem, predict_closed
 
 N = 400
 LABELS = {"kind": "labels"}
@@ -201,16 +201,16 @@ def _few_samples() -> dict[str, Problem]:
 def compared(setting: Setting, trials: int, seed: int, workers: int) -> list[Comparison]:
     """Print a line per model and metric; return what was compared."""
     trained = simulate(setting.problem, list(MODELS), trials=trials, seed=seed, workers=workers)
-    models = closed_models(setting.problem, MODELS, method="closed")
-    assert models is not None
+    closed = ClosedProblem.of(setting.problem)
+    models = closed.models(MODELS)
     print(f"{setting.point}: {setting.name}", flush=True)
     rows = []
     for i, model in enumerate(models):
-        predict_closed(setting.problem, [model])  # fills caches
+        predict_closed([(closed, [model])])  # fills caches
         start = process_time()
-        predicted, notes = predict_closed(setting.problem, [model])
+        (found,) = predict_closed([(closed, [model])])
         seconds = process_time() - start
-        own = predicted[model.name]
+        own, notes = found.metrics[model.name], found.notes
         error = float(own["theory_error"][0])
         print(f"  {model.name}: theory_error {100 * error:.1f} %, {1e3 * seconds:.0f} ms")
         for note in notes:

@@ -23,8 +23,8 @@ import numpy as np
 import pandas as pd
 
 from onegrad import Problem, simulate
-from onegrad.closed.problem import closed_models, closed_problem, predict_closed
-from onegrad.closed.solve import ClosedTheory
+from onegrad.closed.problem import ClosedProblem, predict_closed
+from onegrad.closed.solve import measured
 from onegrad.describe.exceptions import Failure
 from onegrad.describe.numbers import Metrics
 from onegrad.results.errors import Errors
@@ -102,23 +102,18 @@ def _teacher(rng: np.random.Generator) -> dict[str, Any]:
 
 def compared(problem: Problem, trials: int, workers: int) -> list[dict[str, Any]]:
     """Return a row per model: deviations with standard errors, and indicators."""
-    models = closed_models(problem, MODELS, method="closed")
-    assert models is not None
     start = perf_counter()
-    predicted, notes = predict_closed(problem, models)
+    closed = ClosedProblem.of(problem)
+    models = closed.models(MODELS)
+    (found,) = predict_closed([(closed, models)])
+    predicted, notes = found.metrics, found.notes
     seconds = perf_counter() - start
     trained = simulate(problem, list(MODELS), trials=trials, workers=workers)
-    closed = closed_problem(problem)
-    theory = ClosedTheory(closed.settings[0].setting)
+    theories = closed.theories()[:1]
     rows = []
     for i, model in enumerate(models):
-        _, sure = theory.errors(
-            np.array([float(problem.samples)]),
-            np.array(problem.ridges),
-            degree=model.degree,
-            layer=model.first_layer,
-            random_overlap=closed.overlap,
-        )
+        count = np.array([float(problem.samples)])
+        ((_, sure),) = measured(closed.curves(theories, model, count, np.array(problem.ridges)))
         row: dict[str, Any] = {"model": model.name, "degree": model.degree, "seconds": seconds}
         for metric, (value, mean, stderr) in both(predicted[model.name], trained, i).items():
             row[metric] = value / mean - 1

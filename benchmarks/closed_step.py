@@ -18,7 +18,7 @@ import numpy as np
 from onegrad import Problem
 from onegrad.calculus import functions
 from onegrad.calculus.expectations import smoothed_derivatives
-from onegrad.closed.problem import closed_problem
+from onegrad.closed.problem import ClosedProblem
 from onegrad.closed.setting import ClosedSetting
 from onegrad.closed.step import (
     BulkGroups,
@@ -90,7 +90,7 @@ def problem_of(dimension: int, *, few: bool = False, **changes: object) -> Probl
 
 def predicted(problem: Problem) -> Predicted:
     """Return the law without draws."""
-    setting = closed_problem(problem).settings[0].setting
+    setting = ClosedProblem.of(problem).settings[0][1]
     types = initial_types(setting, 1200)
     features = initial_features(setting, types)
     return Predicted(setting, features, step_law(setting, types, features), trained(setting))

@@ -45,7 +45,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--trials", type=int, default=2)
     trials = parser.parse_args().trials
-    predicted, seconds = panel(predict_draw, 0)
+    predicted, seconds = panel(lambda *asked, **how: predict_draw(*asked, **how).metrics, 0)
     runs = [panel(run_trial, trial) for trial in range(trials)]
     per_trial = np.mean([time for _, time in runs])
     print(

@@ -170,14 +170,6 @@ def result_doors(folder: str) -> dict[str, Door]:
         return Door(type(value), given)
 
     return {
-        "Errors": made(
-            errors,
-            seed="zero",
-            samples="none",
-            predicted="true",
-            method="none word nothing null long",
-            over="none",
-        ),
         "Errors.plot": Door(
             errors.plot,
             {**by_metric, "x": (None, "none"), "constant": (True, "true"), "ax": (None, "none")},
@@ -187,39 +179,9 @@ def result_doors(folder: str) -> dict[str, Door]:
         "Errors[…]": Door(errors.__getitem__, {"models": ("network", "")}),
         "Errors.save": Door(errors.save, {"path": (kept, "")}),
         "Errors.load": Door(og.Errors.load, {"path": (kept, "")}),
-        "Tuned": made(
-            tuned,
-            values="table",
-            best="negative zero half nan infinite huge",
-            stderr="negative zero half nan infinite huge",
-            method="word nothing null long",
-            seed="zero",
-            constant="negative zero half nan infinite huge",
-            contrast="none",
-            check="none",
-        ),
         "Tuned.plot": Door(tuned.plot, {"against": ("ridge", "none"), "ax": (None, "none")}),
         "Tuned.closest": Door(tuned.closest, {"count": (1, "zero")}),
-        "Equivalence": made(
-            equal,
-            tolerance="negative zero half",
-            strength="negative zero half nan infinite huge",
-            method="word nothing null long",
-            smallest="none zero",
-            theorem="none zero",
-            reason="none word nothing null long",
-        ),
         "Equivalence.plot": Door(equal.plot, {"ax": (None, "none")}),
-        "StepsResult": made(
-            steps,
-            seed="zero",
-            trial="zero",
-            noise_radius="negative zero half nan infinite huge",
-            first_direction="negative zero half nan infinite list empty_array empty_matrix cube "
-            "nan_array nan_matrix infinite_array nan_column nan_table",
-            leap_index="none zero",
-            leap_degree="zero",
-        ),
         "StepsResult.plot": Door(steps.plot, {"what": ("overlaps", ""), "ax": (None, "none")}),
         "StepsResult.to_dict": Door(steps.to_dict, {"neurons": (False, "true")}),
         "Results": made(results, directory="word nothing"),

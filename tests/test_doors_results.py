@@ -26,7 +26,6 @@ def value_doors():
     """Return the doors of descriptions that hold arrays."""
     inputs, labels = rows_of_two_classes()
     numbers = batch()[0][0]
-    network = tuple(onegrad.simulate(tiny(), "network", trials=2).models)
     return {
         "EmpiricalData": Door(
             lambda inputs, labels: onegrad.EmpiricalData(inputs, labels),
@@ -47,10 +46,6 @@ def value_doors():
             {"directions": (orthonormal(), "")},
         ),
         "Readout": Door(onegrad.Readout, {"ridge": (np.array([0.5, 0.25]), "")}),
-        "Errors": Door(
-            lambda values: onegrad.Errors(tiny(), 0, network, {"test_mse": values}),
-            {"values": (np.array([[[1.0]], [[2.0]]]), "")},
-        ),
         "predict_curve": Door(
             lambda samples, ridge: onegrad.predict_curve(
                 tiny(), samples=samples, ridge=ridge, models="network", draws=1

@@ -40,7 +40,7 @@ def paired(problem, names, *, seed, redraws):
         fits = fit_models(other, first, maps)
         tests = sampled_errors(other, first, maps, fits)
         simulated.append([[tests[m.key]["test_mse"][0], fits[m.key].train_mse[0]] for m in models])
-    errors = predict_draw(problem, models, seed=seed)
+    errors = predict_draw(problem, models, seed=seed).metrics
     predicted = [[errors[m.name][name][0] for name in ("test_mse", "train_mse")] for m in models]
     return np.array(simulated), np.array(predicted)
 

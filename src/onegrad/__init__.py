@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from onegrad.calculus.functions import register_function as register_function
     from onegrad.calculus.losses import register_loss as register_loss
+    from onegrad.calculus.prediction import TheoryWarning as TheoryWarning
     from onegrad.calculus.rules import register_rule as register_rule
     from onegrad.core.instance import on_fitted_mixture as on_fitted_mixture
     from onegrad.core.models import register_model as register_model
@@ -104,6 +105,7 @@ _HOMES = {
     "register_panel_kind": "papers.panel_registry",
     "register_panel": "papers.panel_registry",
     "InvalidInput": "describe.exceptions",
+    "TheoryWarning": "calculus.prediction",
 }
 __all__ = list(_HOMES)
 __version__ = "0.1.0"

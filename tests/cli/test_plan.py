@@ -38,7 +38,7 @@ def nothing_runs(monkeypatch):
 
     for module in ("simulate", "predict", "tune"):
         monkeypatch.setattr(f"onegrad.verbs.{module}.run_jobs", refuse)
-    monkeypatch.setattr("onegrad.verbs.predict.answer_without_draws", refuse)
+    monkeypatch.setattr("onegrad.verbs.predict.predict_closed", refuse)
 
 
 @pytest.mark.parametrize("line", COMMANDS)

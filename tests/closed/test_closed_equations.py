@@ -8,7 +8,13 @@ import pytest
 from closed_cases import many_types, one_type
 from onegrad.closed.equivalent import Equations
 from onegrad.closed.feature_grid import GridStack
-from onegrad.closed.response import CountsTerm, Fit, WeightResponse, counts_term, point_errors
+from onegrad.closed.response import (
+    CountsCorrection,
+    Fit,
+    WeightResponse,
+    counts_correction,
+    point_errors,
+)
 from onegrad.describe.exceptions import NotConverged
 from onegrad.theory.maximal_rate import marchenko_pastur
 from ridge_oracle import single_type_errors
@@ -198,8 +204,8 @@ def norm_over_slope(grid, *, exact_counts=False):
 
 def without_counts(response, fit, *, exact):
     """Return counts that take nothing off."""
-    term = counts_term(response, fit, exact=exact)
-    return CountsTerm(0 * term.error, 0 * term.shift, 0 * term.norm)
+    term = counts_correction(response, fit, exact=exact)
+    return CountsCorrection(0 * term.error, 0 * term.shift, 0 * term.norm)
 
 
 def test_the_norm_is_the_derivative_of_the_objective(rng, sharp, monkeypatch):
@@ -213,7 +219,7 @@ def test_the_norm_is_the_derivative_of_the_objective(rng, sharp, monkeypatch):
         off = norm_over_slope(grid, exact_counts=exact)
         assert np.all(np.abs(off) < 0.1 / SAMPLES)
     assert np.max(np.abs(norm_over_slope(grid))) > 1e-5
-    monkeypatch.setattr("onegrad.closed.response.counts_term", without_counts)
+    monkeypatch.setattr("onegrad.closed.response.counts_correction", without_counts)
     assert np.all(np.abs(norm_over_slope(grid)) < 1e-6)
     assert np.all(np.abs(norm_over_slope(one_type(bulk=90))) < 1e-6)
 
@@ -282,7 +288,7 @@ def test_exact_counts_of_one_component_are_sampled_counts(rng):
     grid = many_types(rng, components=1)
     response = WeightResponse(solved(grid))
     fit = Fit.of(response)
-    exact, sampled = (counts_term(response, fit, exact=flag) for flag in (True, False))
+    exact, sampled = (counts_correction(response, fit, exact=flag) for flag in (True, False))
     for name in ("error", "shift", "norm"):
         np.testing.assert_allclose(getattr(exact, name), getattr(sampled, name), rtol=1e-10)
 
@@ -291,7 +297,7 @@ def test_exact_counts_take_more_off_than_sampled_ones(rng):
     """Σ_c ρ_c Qe_c(Qe_c)ᵀ ≥ Qe(Qe)ᵀ for e = Σ_c ρ_c e_c: a variance is not negative."""
     response = WeightResponse(solved(many_types(rng)))
     fit = Fit.of(response)
-    exact, sampled = (counts_term(response, fit, exact=flag) for flag in (True, False))
+    exact, sampled = (counts_correction(response, fit, exact=flag) for flag in (True, False))
     assert np.all(exact.error >= sampled.error)
     assert np.all(exact.norm >= sampled.norm)
     assert np.all(exact.norm > 1.001 * sampled.norm)

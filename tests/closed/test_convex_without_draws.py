@@ -14,9 +14,9 @@ from onegrad.closed.convex import ReadLabel, ReadoutLoss, convex_errors, convex_
 from onegrad.closed.equivalent import Equations
 from onegrad.closed.label_law import LabelLaw
 from onegrad.closed.nodes import LOSS_NODES
-from onegrad.closed.problem import closed_problem
-from onegrad.closed.response import CountsTerm, counts_term, point_errors
-from onegrad.closed.solve import ClosedTheory, Question
+from onegrad.closed.problem import ClosedProblem
+from onegrad.closed.response import CountsCorrection, counts_correction, point_errors
+from onegrad.closed.solve import ClosedTheory, ModelCurve, measured
 from onegrad.describe.exceptions import NotConverged
 
 NEURONS, NOISE = 50, 0.3
@@ -82,10 +82,11 @@ def test_the_square_loss_as_a_convex_one_is_ridge_regression(rng, exact_counts):
 )
 def test_it_is_so_for_all_labels_and_their_rates(teacher, layer):
     problem = Problem(dimension=200, network={"width": 120}, teacher=teacher)
-    theory = ClosedTheory(closed_problem(problem).settings[0].setting)
+    theory = ClosedTheory(ClosedProblem.of(problem).settings[0][1])
     points = np.array([100.0, 300.0]), np.array([1e-1, 1e-3])
-    ridge, _ = theory.errors(*points, layer=layer)
-    convex, _ = Question(theory, *points, layer=layer).convex_answer()
+    curve = ModelCurve(theory, *points, layer=layer)
+    ((ridge, _),) = measured([curve])
+    convex, _ = curve.measured_by_convex_loss()
     for name, values in ridge.items():
         if name != "objective":
             np.testing.assert_allclose(convex[name], values, rtol=2e-6, err_msg=name)
@@ -94,8 +95,8 @@ def test_it_is_so_for_all_labels_and_their_rates(teacher, layer):
 
 def without_counts(response, fit, *, exact):
     """Return counts that take nothing off."""
-    term = counts_term(response, fit, exact=exact)
-    return CountsTerm(0 * term.error, 0 * term.shift, 0 * term.norm)
+    term = counts_correction(response, fit, exact=exact)
+    return CountsCorrection(0 * term.error, 0 * term.shift, 0 * term.norm)
 
 
 def norm_over_slope(grid, labels, loss):
@@ -116,7 +117,7 @@ def test_the_norm_is_the_derivative_of_the_objective(rng, monkeypatch, loss):
     Differences of relative step 1e−3 leave 1e−6, solutions to 1e−7 leave 1e−4 of them. The terms of
     exact counts are of relative order 1/m, without what λ does to them.
     """
-    monkeypatch.setattr("onegrad.closed.convex.counts_term", without_counts)
+    monkeypatch.setattr("onegrad.closed.convex.counts_correction", without_counts)
     grid, labels = signed(rng)
     assert np.all(np.abs(norm_over_slope(grid, labels, loss)) < 1e-3)
 

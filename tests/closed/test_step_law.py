@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from onegrad import Problem
-from onegrad.closed.problem import closed_problem
+from onegrad.closed.problem import ClosedProblem
 from onegrad.closed.step import initial_features, initial_types, step_law, trained, untrained
 from theory_cases import train_first_layer
 
@@ -55,8 +55,7 @@ def drawn_moments(problem, spikes, trial):
 def predicted_moments(problem):
     """Return the same by the law, averaged over settings."""
     total = 0.0
-    for own in closed_problem(problem).settings:
-        setting = own.setting
+    for weight, setting in ClosedProblem.of(problem).settings:
         initial = initial_types(setting, 400)
         law = step_law(setting, initial, initial_features(setting, initial))
         types = trained(setting)
@@ -73,7 +72,7 @@ def predicted_moments(problem):
             setting.step * (initial.weights @ law.scale + plane),
             off - (setting.dimension - 2) * setting.row_variance,
         ]
-        total = total + own.weight * np.array(numbers)
+        total = total + weight * np.array(numbers)
     return total
 
 
@@ -116,7 +115,7 @@ def test_loads_after_a_step_on_a_small_batch_vary_as_drawn():
     allowed = 4 * np.std(drawn, ddof=1) / np.sqrt(len(drawn)) + 6 / N * np.mean(drawn)
 
     def predicted(samples):
-        own = closed_problem(problem.replace(training__samples=samples)).settings[0].setting
+        own = ClosedProblem.of(problem.replace(training__samples=samples)).settings[0][1]
         types = trained(own)
         loads = types.loads[:, 0]
         return types.weights @ loads**2 - (types.weights @ loads) ** 2
@@ -127,7 +126,7 @@ def test_loads_after_a_step_on_a_small_batch_vary_as_drawn():
 
 def test_before_the_step_rows_are_isotropic():
     problem, _ = described()
-    setting = closed_problem(problem).settings[0].setting
+    setting = ClosedProblem.of(problem).settings[0][1]
     types = untrained(setting)
     np.testing.assert_allclose(types.load, setting.row_variance * np.eye(2), rtol=1e-6, atol=1e-9)
     assert types.bulk_variance == pytest.approx((N - 2) * setting.row_variance)
@@ -135,7 +134,7 @@ def test_before_the_step_rows_are_isotropic():
 
 def test_profiles_share_the_length_of_a_row_among_the_groups():
     problem, _ = described(training__samples=N // 4, scaling__learning_rate=3.0 * N)
-    types = trained(closed_problem(problem).settings[0].setting)
+    types = trained(ClosedProblem.of(problem).settings[0][1])
     assert types.step_noise > 0.02
     assert len(types.groups) > 1
     assert types.groups.sum() == pytest.approx(1)

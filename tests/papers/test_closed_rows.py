@@ -7,12 +7,13 @@ import pytest
 from tiny_studies import tables_of
 
 from onegrad import Problem, predict
-from onegrad.closed.problem import require_closed
+from onegrad.closed.problem import CLOSED_NEEDS
 from onegrad.describe.registry import Entry
 from onegrad.papers.panel_registry import PANELS, STUDIES, study_of
 from onegrad.papers.published import curve_deviations
 from onegrad.papers.reproduction import panel_rows, plan_reproduction
 from onegrad.sweeps.results import Results
+from onegrad.theory.methods import require
 
 # Twenty neurons are few for any theory.
 doubts = pytest.mark.filterwarnings("ignore:theory")
@@ -26,7 +27,7 @@ def test_closed_theory_stands_where_it_knows_every_problem():
         assert bool(study.closed) == (name in WITH_COLUMN | {"Z1"}), name
         if study.closed:
             for setting in study.sweep("quick").settings():
-                require_closed(setting.problem)
+                require(setting.problem, CLOSED_NEEDS)
 
 
 @doubts

@@ -113,11 +113,11 @@ def test_structure_agrees_with_the_dense_computation_for_wide_networks(activatio
         return held[-1]
 
     monkeypatch.setattr(algebra, "low_rank_covariance", noted)
-    structured = predict_draw(problem, models, samples=(233, 700, 7000))
+    structured = predict_draw(problem, models, samples=(233, 700, 7000)).metrics
     assert len(held) == 2
     assert not any(part is None for part in held)
     monkeypatch.setattr(algebra, "low_rank_covariance", lambda types: None)
-    dense = predict_draw(problem, models, samples=(233, 700, 7000))
+    dense = predict_draw(problem, models, samples=(233, 700, 7000)).metrics
     for name, errors in structured.items():
         np.testing.assert_allclose(errors["test_mse"], dense[name]["test_mse"], rtol=3.5e-3)
 

@@ -18,7 +18,7 @@ from onegrad import (
     run_sweep,
     tune,
 )
-from onegrad.closed.problem import closed_problem
+from onegrad.closed.problem import ClosedProblem
 from onegrad.core.instance import draw
 
 ROUNDING = 1e-12  # points that are solved together add in another order
@@ -116,13 +116,13 @@ def test_a_curve_says_every_doubt_once_with_its_worst_figure():
 def test_a_problem_is_told_as_it_is_drawn(teacher):
     """η, spread, trace and degree are those of a draw; its norm differs by overlaps of spikes."""
     problem = moderate(teacher=teacher, data={"alignment": 0.3})
-    scales, told = draw(problem, seed=0).scales, closed_problem(problem)
-    setting = told.settings[0].setting
+    scales, told = draw(problem, seed=0).scales, ClosedProblem.of(problem)
+    setting = told.settings[0][1]
     assert setting.learning_rate == pytest.approx(scales.learning_rate)
     assert 1 / setting.row_variance == pytest.approx(scales.trace)
     assert setting.bulk_deviation == pytest.approx(scales.bulk_deviation)
     assert told.degree == scales.degree
-    assert sum(own.weight for own in told.settings) == pytest.approx(1)
+    assert sum(weight for weight, _ in told.settings) == pytest.approx(1)
 
 
 def test_auto_takes_closed_where_it_has_no_doubt(recwarn):

@@ -1,4 +1,4 @@
-"""Expectations of a loss over Gaussian outputs, and where they are known to fail.
+"""Expectations of a loss over Gaussian outputs.
 
 Losses without kinks by the trapezoid rule on ±8 deviations, which converges exponentially; losses
 with kinks by Gauss–Legendre panels that end at the kinks. A rule across a kink would jump as the
@@ -161,37 +161,3 @@ def _blocks(
     for start in range(0, types[0].size, size):
         part = slice(start, start + size)
         yield part, tuple(array[part] for array in types)
-
-
-FEW_BENT = (1e-3, 0.1)  # shares of margins at a corner for which ŵ does not answer linearly
-CORNER_ERROR = 0.12  # there, of misclassification
-SEPARABLE = 12.0  # deviation of outputs
-NEARLY_NONE, SMALL_RATE = 1e-4, 0.01
-
-
-def few_margins_bend(loss: NamedLoss, bent: float) -> bool:
-    """Return whether a loss jumps in slope where few margins lie; `bent` is their share."""
-    return not loss.smooth and FEW_BENT[0] < bent < FEW_BENT[1]
-
-
-def loss_failures(loss: NamedLoss, *, bent: float, largest_variance: float) -> list[str]:
-    """Return what is known to fail for a loss, a sentence each; variances are those of outputs."""
-    said = []
-    if few_margins_bend(loss, bent):
-        said.append(
-            f"few margins lie at the corner of loss={loss.name!r}, where "
-            "misclassification may be 5 to 12 % off; lower the ridge, or simulate"
-        )
-    if largest_variance > SEPARABLE**2:
-        said.append(
-            "outputs are very large, as near separability: training sets differ by "
-            "orders of magnitude; raise the ridge, or compare with medians"
-        )
-    return said
-
-
-def small_rate_failures(train_misclassification: float) -> list[str]:
-    """Return what is known to fail where hardly a training sample is misclassified."""
-    if NEARLY_NONE < train_misclassification < SMALL_RATE:
-        return ["train_misclassification below 1 % may be 10 to 40 % off; take it as small"]
-    return []

@@ -1,6 +1,4 @@
-"""Readouts by convex losses in the closed theory.
-
-Readouts by convex losses without draws: the law of outputs at one point (m, λ).
+"""Readouts by convex losses in the closed theory: the law of outputs at one point (m, λ).
 
 Unknown per type of sample: mean a_s and variance v_s of the output u of a sample that ŵ has not
 seen, its reach δ_s, and ψ_s, its covariance with z. With x = prox(u), f = ℓ'(y, x), over u, z and y
@@ -21,18 +19,18 @@ from onegrad.calculus.expectations import hermite_coefficients
 from onegrad.calculus.fixed_point import fixed_point
 from onegrad.calculus.function import Function
 from onegrad.calculus.label_responses import Outputs, Responses, TypeLabels, losses, responses
-from onegrad.calculus.loss_expectations import (
+from onegrad.calculus.losses import NamedLoss
+from onegrad.calculus.prediction import (
     CORNER_ERROR,
     few_margins_bend,
-    loss_failures,
-    small_rate_failures,
+    loss_notes,
+    small_rate_notes,
 )
-from onegrad.calculus.losses import NamedLoss
 from onegrad.closed.equivalent import Equations, Equivalent
 from onegrad.closed.label_law import LabelLaw, LabelMoments
 from onegrad.closed.nodes import SamplePoints
-from onegrad.closed.reliability import LossDoubts, PointDoubts
-from onegrad.closed.response import CountsTerm, Fit, WeightResponse, counts_term
+from onegrad.closed.reliability import LossReliability, PointIndicators
+from onegrad.closed.response import CountsCorrection, Fit, WeightResponse, counts_correction
 from onegrad.closed.setting import Frame
 from onegrad.describe.exceptions import NotConverged
 from onegrad.describe.numbers import Floats
@@ -60,7 +58,7 @@ class ConvexPoint:
     slope: Floats  # ψ_s
     variance: Floats  # v_s
     own_variance: Floats  # of it, that of the mean weights
-    counts: CountsTerm
+    counts: CountsCorrection
     norm: float  # E‖ŵ‖²
 
     @property
@@ -131,7 +129,7 @@ class _Passes:
         response = WeightResponse(solution)
         targets, slopes = p * (f.slope * centre - f.mean), -p * f.pull * self.read
         fit = Fit.to(response, targets[None], slopes[None])
-        counts = counts_term(response, fit, exact=self.readout.exact_counts)
+        counts = counts_correction(response, fit, exact=self.readout.exact_counts)
         own, force = fit.variance(response), (p * f.square)[None]
         variance = own - counts.error + response.carried(force)
         return ConvexPoint(
@@ -189,8 +187,8 @@ class ConvexErrors:
     """Metrics by name, and how sure they are, at all points of a question."""
 
     metrics: dict[str, Floats]
-    doubts: PointDoubts
-    losses: tuple[LossDoubts, ...]
+    indicators: PointIndicators
+    losses: tuple[LossReliability, ...]
 
 
 def convex_errors(
@@ -202,14 +200,16 @@ def convex_errors(
         for m, ridge in zip(samples, ridges, strict=True)
     ]
     rows = [_metrics(point, readout) for point in points]
-    doubts = [
-        PointDoubts.of(point.solution, np.array([row["test_mse"]]), _bias(point))
+    indicators = [
+        PointIndicators.of(point.solution, np.array([row["test_mse"]]), _bias(point))
         for point, row in zip(points, rows, strict=True)
     ]
     return ConvexErrors(
         {name: np.array([row[name] for row in rows]) for name in rows[0]},
-        PointDoubts.joined(doubts),
-        tuple(_doubts(readout.loss, point, row) for point, row in zip(points, rows, strict=True)),
+        PointIndicators.joined(indicators),
+        tuple(
+            _reliability(readout.loss, point, row) for point, row in zip(points, rows, strict=True)
+        ),
     )
 
 
@@ -246,10 +246,8 @@ def _bias(point: ConvexPoint) -> Floats:
     return np.asarray(np.sum(grid.sample_weights * (own + point.own_variance), axis=1))
 
 
-def _doubts(loss: NamedLoss, point: ConvexPoint, metrics: dict[str, float]) -> LossDoubts:
-    """Return what is known to fail for the loss at this point."""
+def _reliability(loss: NamedLoss, point: ConvexPoint, metrics: dict[str, float]) -> LossReliability:
     largest = float(np.max(point.variance))
-    notes = loss_failures(loss, bent=point.bent, largest_variance=largest)
-    small = small_rate_failures(metrics.get("train_misclassification", 1.0))
+    notes = loss_notes(loss, bent=point.bent, largest_variance=largest)
     least = CORNER_ERROR if few_margins_bend(loss, point.bent) else 0.0
-    return LossDoubts((*notes, *small), least)
+    return LossReliability((*notes, *small_rate_notes(metrics)), least)

@@ -120,7 +120,7 @@ class Equations:
         start[:, :count] = np.log1p(self.grid.neurons / m)[:, None]
         shrunk = self.grid.sample_weights * np.exp(-start[:, :count])
         start[:, count:] = np.log(self.first_tau(shrunk, penalty))
-        going = _Going(self, m, penalty, np.arange(len(m)), start.copy())
+        going = _Active(self, m, penalty, np.arange(len(m)), start.copy())
 
         def image(x: Floats, chosen: Ints) -> Floats:
             nonlocal going
@@ -207,7 +207,7 @@ class Equations:
 
 
 @dataclass(frozen=True)
-class _Going:
+class _Active:
     """The points that are still iterated; grids are copied only when half of them have ended."""
 
     equations: Equations
@@ -216,12 +216,12 @@ class _Going:
     points: Ints
     x: Floats  # the last of every point
 
-    def fewer(self, chosen: Ints) -> _Going:
+    def fewer(self, chosen: Ints) -> _Active:
         """Return what goes on with these points, or this where most are left."""
         if not self.equations.grid.is_shared and 2 * len(chosen) > len(self.points):
             return self
         places = np.searchsorted(self.points, chosen)
-        return _Going(
+        return _Active(
             self.equations.chosen(places),
             self.samples[places],
             self.ridges[places],

@@ -1,15 +1,10 @@
-"""The nodes of the closed theory: types of samples and the law of their labels.
-
-A coordinate of samples or of neurons: how many nodes stand for it, and where.
+"""The nodes of the closed theory: which points represent coordinates of samples or of neurons.
 
 The strength of a coordinate is the deviation that it causes in pre-activations over that of the
-bulk: the stronger it is, the more nodes it needs.
-
-Which nodes stand for several coordinates of samples or of neurons together.
-
-Where a product of rules would have too many, weak coordinates are taken together by a rule of
-several and strong ones get fewer nodes; where those are too few, strong ones are taken together by
-directions and lengths; where that has too many still, points are scattered over all of them.
+bulk: the stronger it is, the more nodes it needs. Several coordinates have a product of rules.
+Where that has too many nodes, weak coordinates share a rule of several and strong ones get fewer
+nodes; where those are too few, strong ones share a rule of directions and lengths; where that has
+too many still, points are scattered over all of them.
 """
 
 from __future__ import annotations

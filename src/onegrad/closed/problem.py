@@ -1,37 +1,287 @@
 """A problem in the terms of the closed theory, or the reason why that theory does not cover it.
 
-The span of spikes and means of a described mixture, without drawing it.
-
-Given arrays have the coordinates that they have. Random directions are new axes: in many dimensions
-they are orthogonal to all others. What their small overlaps do to ‖Σ‖ is averaged apart.
+A described mixture is not drawn: its spikes and means have coordinates in the span S that theory
+keeps whole. Given arrays have the coordinates that they have. Random directions are new axes: in
+many dimensions they are orthogonal to all others. What their small overlaps do to ‖Σ‖, to ξ and
+uniform strengths are averaged over, by rules of a few settings.
 """
 
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import log
+from typing import cast
 
 import numpy as np
 from scipy.special import roots_jacobi
 
 from onegrad.calculus import functions
 from onegrad.calculus.expectations import theorem_degree
+from onegrad.calculus.prediction import PredictedModels, Prediction, worst_notes
 from onegrad.closed.label_law import LabelLaw
-from onegrad.closed.reliability import Note, worst_notes
 from onegrad.closed.setting import ClosedSetting, Frame, Part
-from onegrad.closed.solve import Answer, ClosedTheory, Question, answers
-from onegrad.core.model_names import models_named
+from onegrad.closed.solve import ClosedTheory, ModelCurve, solve
+from onegrad.core.model_names import Names, models_named
 from onegrad.core.models import Model
 from onegrad.core.problem import Problem
 from onegrad.data.mixture_source import Component, MixtureSource
 from onegrad.data.teachers import ClassLabels, LogisticIndex, OneDirection, SignIndex, SingleIndex
-from onegrad.describe.exceptions import Failure, InvalidInput, require_finite
-from onegrad.describe.numbers import Array, Floats, Metrics
-from onegrad.theory.methods import Method
+from onegrad.describe.exceptions import InvalidInput
+from onegrad.describe.numbers import Array, Floats
+from onegrad.theory.methods import Need, require
+
+STEP_DIRECTIONS = 2  # v̂ and ê, which the step adds to spikes and means
+
+KNOWN_TEACHERS = ClassLabels | SingleIndex | SignIndex | LogisticIndex
+CLOSED_NEEDS = (
+    Need("data.kind", lambda problem: isinstance(problem.data, MixtureSource)),
+    Need("teacher.kind", lambda problem: isinstance(problem.teacher, KNOWN_TEACHERS)),
+    Need("training.steps", lambda problem: problem.training.steps == 1),
+    Need("training.rule", lambda problem: problem.training.rule == "gradient"),
+    Need("training.subtract", lambda problem: problem.training.subtract == "none"),
+    Need("scaling.change_exponent", lambda problem: problem.scaling.change_exponent is None),
+    Need("readout.outputs", lambda problem: problem.readout.outputs == "one"),
+)
+KNOWN_MODELS = ("network@trained", "network@initial")  # and polynomials
+TOGETHER = 64  # problems whose grids are in memory at once
+
+
+def require_closed_models(models: Sequence[Model]) -> None:
+    """Raise InvalidInput if the closed theory does not cover a model."""
+    for model in models:
+        if model.degree is None and model.key not in KNOWN_MODELS:
+            raise InvalidInput(
+                f"models={model.name!r}: method='closed' knows network, hermite, linear and "
+                "untrained; use method='types'"
+            )
+
+
+@dataclass(frozen=True)
+class ClosedProblem:
+    """The settings of a problem with their weights, and the default Hermite degree.
+
+    The errors are means over the settings, which differ in what is random in many dimensions too.
+    `overlap` is θ·axes/n if ξ is random, else 0.
+    """
+
+    problem: Problem
+    settings: tuple[tuple[float, ClosedSetting], ...]
+    degree: int
+    overlap: float
+
+    @classmethod
+    def of(cls, problem: Problem, *, draft: bool = False) -> ClosedProblem:
+        """Return the settings, or raise InvalidInput with the reason why there are none.
+
+        A draft is several times faster at strong steps, and a per cent or two less exact there: it
+        has fewer types, and the RMS overlap. Uniform strengths are averaged over a few drafts.
+        """
+        require(problem, CLOSED_NEEDS)
+        source = cast(MixtureSource, problem.data)
+        spread = problem.scaling.spread_at(problem.dimension)
+        settings: list[tuple[float, ClosedSetting]] = []
+        overlap, degree = 0.0, 1
+        draws = weighted_strengths(source, spread)
+        for share_of_draw, strengths in draws:
+            span = spike_span(source, problem.dimension, strengths)
+            least = 2 * (span.size + STEP_DIRECTIONS)
+            if problem.dimension < least:
+                raise InvalidInput(
+                    f"dimension={problem.dimension}: method='closed' needs {least} with "
+                    f"{span.size} directions of spikes and means; use method='types'"
+                )
+            norm = problem.scaling.norm or span.norm
+            degree = theorem_degree(_strength(problem, norm), cap=problem.scaling.degree_cap)
+            base = replace(_setting(problem, span, norm), draft=draft or len(draws) > 1)
+            share = _overlap(problem, span)
+            overlap = max(overlap, share)
+            several = len(draws) == 1 and not draft
+            chosen = with_overlaps(base, span.spikes, share) if several else [(1.0, base)]
+            settings += [(weight * share_of_draw, own) for weight, own in chosen]
+        return cls(problem, tuple(settings), degree, overlap)
+
+    def models(self, wanted: Names | Sequence[Model]) -> list[Model]:
+        """Return models, by name if they are names; raise InvalidInput if one is not covered."""
+        models = [model for model in wanted if isinstance(model, Model)]
+        if not models:
+            names = cast(Names, wanted)
+            models = models_named(self.problem, names, theorem_degree=self.degree)
+        require_closed_models(models)
+        return models
+
+    def theories(self) -> list[ClosedTheory]:
+        """Return the theory of every setting; what models and points share is computed once."""
+        return [ClosedTheory(setting) for _, setting in self.settings]
+
+    def curves(
+        self, theories: Sequence[ClosedTheory], model: Model, counts: Floats, ridges: Floats
+    ) -> list[ModelCurve]:
+        """Return one model's curve over numbers of samples × penalties in every setting."""
+        m, penalties = np.repeat(counts, len(ridges)), np.tile(ridges, len(counts))
+        return [
+            ModelCurve(theory, m, penalties, model.degree, model.first_layer, self.overlap)
+            for theory in theories
+        ]
+
+    def mean(self, settings: Sequence[Sequence[Prediction]]) -> list[Prediction]:
+        """Return the weighted mean over settings at every point; the largest theory error."""
+        if len(settings) == 1:
+            return list(settings[0])
+        weights = np.array([weight for weight, _ in self.settings])
+        means = {
+            name: np.tensordot(
+                weights, np.array([[p.metrics[name] for p in own] for own in settings]), 1
+            ).tolist()
+            for name in settings[0][0].metrics
+        }
+        return [
+            Prediction(
+                {name: values[i] for name, values in means.items()},
+                max(prediction.theory_error for prediction in at),
+                worst_notes(note for prediction in at for note in prediction.notes),
+            )
+            for i, at in enumerate(zip(*settings, strict=True))
+        ]
+
+
+def predict_closed(
+    asked: Sequence[tuple[ClosedProblem, Sequence[Model]]],
+    *,
+    samples: tuple[int, ...] | None = None,
+) -> list[PredictedModels]:
+    """Return the models' predictions for every problem, over (samples ×) penalties.
+
+    All are solved together: their matrices are small, so that one by one takes longer.
+    """
+    predicted: list[PredictedModels] = []
+    for start in range(0, len(asked), TOGETHER):
+        predicted += _solved(asked[start : start + TOGETHER], samples)
+    return predicted
+
+
+def _solved(
+    asked: Sequence[tuple[ClosedProblem, Sequence[Model]]], samples: tuple[int, ...] | None
+) -> list[PredictedModels]:
+    curves: list[ModelCurve] = []
+    for closed, models in asked:
+        counts = np.array((closed.problem.samples,) if samples is None else samples, float)
+        ridges, theories = np.array(closed.problem.ridges), closed.theories()
+        for model in {model.key: model for model in models}.values():
+            curves += closed.curves(theories, model, counts, ridges)
+    solved = iter(solve(curves))
+    predicted = []
+    for closed, models in asked:
+        means = {
+            key: closed.mean([next(solved) for _ in closed.settings])
+            for key in dict.fromkeys(model.key for model in models)
+        }
+        rows = () if samples is None else (len(samples),)
+        shape = (*rows, len(closed.problem.ridges))
+        predicted.append(PredictedModels.of(models, means, shape, "closed"))
+    return predicted
+
+
+def _strength(problem: Problem, norm: float) -> float:
+    """Return β, from the step size where it is not said."""
+    scaling, n = problem.scaling, problem.dimension
+    if scaling.strength is not None:
+        return scaling.strength
+    rate = _learning_rate(problem)
+    return log(rate * norm) / log(n) if rate > 0 and n > 1 else 0.0
+
+
+def _learning_rate(problem: Problem) -> float:
+    rate = problem.scaling.learning_rate_at(
+        dimension=problem.dimension, width=problem.width, samples=problem.samples_per_step
+    )
+    assert rate is not None
+    return rate
+
+
+def _setting(problem: Problem, span: SpikeSpan, norm: float) -> ClosedSetting:
+    assert isinstance(problem.data, MixtureSource)
+    n, scaling = problem.dimension, problem.scaling
+    trace = scaling.trace or n * span.level + span.trace_of_spikes
+    row = 1 / n if problem.network.normalise_rows else 1 / trace
+    reads, off = _reads(problem, span, norm)
+    by_class = isinstance(problem.teacher, ClassLabels)
+    parts = tuple(
+        Part(c.weight, c.level, span.covariance(i), span.means[i], c.label if by_class else None)
+        for i, c in enumerate(span.components)
+    )
+    return ClosedSetting(
+        Frame(parts, reads, off, n - span.size),
+        _law(problem),
+        functions.get_activation(problem.network.activation),
+        n,
+        problem.width,
+        problem.samples_per_step,
+        _learning_rate(problem),
+        row,
+        scaling.bulk_deviation or float(np.sqrt(n * row * span.level)),
+        problem.network.second_layer,
+        problem.data.counts == "exact",
+        problem.binary,
+        problem.readout.loss,
+    )
+
+
+def _law(problem: Problem) -> LabelLaw:
+    teacher = problem.teacher
+    if isinstance(teacher, ClassLabels):
+        return LabelLaw(
+            noise=teacher.noise, signs=problem.binary and not teacher.noise, flips=teacher.flips
+        )
+    if isinstance(teacher, SignIndex | LogisticIndex):
+        return LabelLaw(teacher.expected_label(), signs=True)
+    assert isinstance(teacher, SingleIndex)
+    return LabelLaw(functions.get(teacher.link, field="link"), noise=teacher.noise)
+
+
+def _reads(problem: Problem, span: SpikeSpan, norm: float) -> tuple[Floats, float]:
+    """Return ξ in the span, and its length off it."""
+    teacher = problem.teacher
+    if not isinstance(teacher, OneDirection):
+        return np.zeros(span.size), 0.0
+    along = isinstance(teacher.direction, str) and teacher.direction == "spikes"
+    length = teacher.norm
+    if length is None:
+        length = 1 / np.sqrt(norm)
+        if problem.scaling.norm is None:
+            length *= overlap_factor(span, problem.dimension, along_spikes=along)
+    if along:
+        total = span.spike_sum
+        size = float(np.linalg.norm(total))
+        if not size > 1e-6:
+            raise InvalidInput(
+                'teacher.direction="spikes": the sum of all spikes must not vanish; raise the '
+                "rank, change the alignment or choose another direction"
+            )
+        return length * total / size, 0.0
+    reads = np.zeros(span.size)
+    reads[: span.spikes] = length / np.sqrt(problem.dimension)
+    if isinstance(teacher.direction, Array):
+        unit = teacher.direction.values / np.linalg.norm(teacher.direction.values)
+        if span.given.size:
+            known = np.any(span.given, axis=0)
+            reads[known] = length * (span.given[:, known].T @ unit)
+    return reads, float(np.sqrt(max(length**2 - reads @ reads, 0.0)))
+
+
+def _overlap(problem: Problem, span: SpikeSpan) -> float:
+    """Return θ·axes/(l·n) where ξ is random, else 0: how much one random overlap matters."""
+    teacher = problem.teacher
+    if not isinstance(teacher, OneDirection) or not span.spikes:
+        return 0.0
+    if not isinstance(teacher.direction, str) or teacher.direction != "random":
+        return 0.0
+    sizes = zip(span.components, span.strengths, strict=True)
+    largest = max(float(s.max(initial=0.0)) / c.level for c, s in sizes)
+    return largest * span.spikes / problem.dimension
+
 
 MOST_AXES = 40
 NEGLIGIBLE = 1e-10
@@ -389,375 +639,3 @@ def _strengths_of(source: MixtureSource, spread: float, draw: Floats) -> tuple[F
         if c.weight > 0:
             out.append(own)
     return tuple(out)
-
-
-STEP_DIRECTIONS = 2  # v̂ and ê, which the step adds to spikes and means
-
-
-@dataclass(frozen=True)
-class WeightedSetting:
-    """A setting and its weight in the mean over what is random in many dimensions too."""
-
-    weight: float
-    setting: ClosedSetting
-
-
-@dataclass(frozen=True)
-class ClosedProblem:
-    """The settings of a problem, the default Hermite degree, and what is averaged over."""
-
-    settings: tuple[WeightedSetting, ...]
-    degree: int
-    overlap: float  # θ·axes/n where ξ is random, else 0
-
-
-def require_closed(problem: Problem) -> None:
-    """Raise InvalidInput where theory without draws does not know a field of the problem."""
-    training, readout = problem.training, problem.readout
-    refused = [
-        (f"data.kind={problem.data.kind!r}", isinstance(problem.data, MixtureSource)),
-        (
-            f"teacher.kind={problem.teacher.kind!r}",
-            isinstance(problem.teacher, ClassLabels | SingleIndex | SignIndex | LogisticIndex),
-        ),
-        (f"training.steps={training.steps}", training.steps == 1),
-        (f"training.rule={training.rule!r}", training.rule == "gradient"),
-        (f"training.subtract={training.subtract!r}", training.subtract == "none"),
-        (
-            f"scaling.change_exponent={problem.scaling.change_exponent}",
-            problem.scaling.change_exponent is None,
-        ),
-        (f"readout.outputs={readout.outputs!r}", readout.outputs == "one"),
-    ]
-    for said, known in refused:
-        if not known:
-            raise InvalidInput(f"{said}: method='closed' does not know it; use method='types'")
-
-
-def closed_problem(problem: Problem, *, draft: bool = False) -> ClosedProblem:
-    """Return what theory without draws is told; a draft has fewer types, and the RMS overlap.
-
-    Uniform strengths are averaged over a few drafts.
-    """
-    require_closed(problem)
-    source = problem.data
-    assert isinstance(source, MixtureSource)
-    spread = problem.scaling.spread_at(problem.dimension)
-    settings: list[WeightedSetting] = []
-    overlap, degree = 0.0, 1
-    draws = weighted_strengths(source, spread)
-    for share_of_draw, strengths in draws:
-        span = spike_span(source, problem.dimension, strengths)
-        _require_many_dimensions(problem, span)
-        norm = problem.scaling.norm or span.norm
-        degree = theorem_degree(_strength(problem, norm), cap=problem.scaling.degree_cap)
-        base = replace(_setting(problem, span, norm), draft=draft or len(draws) > 1)
-        share = _overlap(problem, span)
-        overlap = max(overlap, share)
-        several = len(draws) == 1 and not draft
-        chosen = with_overlaps(base, span.spikes, share) if several else [(1.0, base)]
-        settings += [WeightedSetting(weight * share_of_draw, own) for weight, own in chosen]
-    return ClosedProblem(tuple(settings), degree, overlap)
-
-
-def _require_many_dimensions(problem: Problem, span: SpikeSpan) -> None:
-    """Raise InvalidInput unless most dimensions are off spikes, means and the step's plane."""
-    least = 2 * (span.size + STEP_DIRECTIONS)
-    if problem.dimension < least:
-        raise InvalidInput(
-            f"dimension={problem.dimension}: method='closed' needs {least} with {span.size} "
-            "directions of spikes and means; use method='types'"
-        )
-
-
-def _strength(problem: Problem, norm: float) -> float:
-    """Return β, from the step size where it is not said."""
-    scaling, n = problem.scaling, problem.dimension
-    if scaling.strength is not None:
-        return scaling.strength
-    rate = _learning_rate(problem)
-    return log(rate * norm) / log(n) if rate > 0 and n > 1 else 0.0
-
-
-def _learning_rate(problem: Problem) -> float:
-    rate = problem.scaling.learning_rate_at(
-        dimension=problem.dimension, width=problem.width, samples=problem.samples_per_step
-    )
-    assert rate is not None
-    return rate
-
-
-def _setting(problem: Problem, span: SpikeSpan, norm: float) -> ClosedSetting:
-    assert isinstance(problem.data, MixtureSource)
-    n, scaling = problem.dimension, problem.scaling
-    trace = scaling.trace or n * span.level + span.trace_of_spikes
-    row = 1 / n if problem.network.normalise_rows else 1 / trace
-    reads, off = _reads(problem, span, norm)
-    parts = tuple(
-        Part(c.weight, c.level, span.covariance(i), span.means[i], _label(problem, c))
-        for i, c in enumerate(span.components)
-    )
-    return ClosedSetting(
-        Frame(parts, reads, off, n - span.size),
-        _law(problem),
-        functions.get_activation(problem.network.activation),
-        n,
-        problem.width,
-        problem.samples_per_step,
-        _learning_rate(problem),
-        row,
-        scaling.bulk_deviation or float(np.sqrt(n * row * span.level)),
-        problem.network.second_layer,
-        problem.data.counts == "exact",
-        problem.binary,
-        problem.readout.loss,
-    )
-
-
-def _label(problem: Problem, component: Component) -> float | None:
-    return component.label if isinstance(problem.teacher, ClassLabels) else None
-
-
-def _law(problem: Problem) -> LabelLaw:
-    teacher = problem.teacher
-    if isinstance(teacher, ClassLabels):
-        return LabelLaw(
-            noise=teacher.noise, signs=problem.binary and not teacher.noise, flips=teacher.flips
-        )
-    if isinstance(teacher, SignIndex | LogisticIndex):
-        return LabelLaw(teacher.expected_label(), signs=True)
-    assert isinstance(teacher, SingleIndex)
-    return LabelLaw(functions.get(teacher.link, field="link"), noise=teacher.noise)
-
-
-def _reads(problem: Problem, span: SpikeSpan, norm: float) -> tuple[Floats, float]:
-    """Return ξ in the span, and its length off it."""
-    teacher = problem.teacher
-    if not isinstance(teacher, OneDirection):
-        return np.zeros(span.size), 0.0
-    along = isinstance(teacher.direction, str) and teacher.direction == "spikes"
-    length = teacher.norm
-    if length is None:
-        length = 1 / np.sqrt(norm)
-        if problem.scaling.norm is None:
-            length *= overlap_factor(span, problem.dimension, along_spikes=along)
-    if along:
-        total = span.spike_sum
-        size = float(np.linalg.norm(total))
-        if not size > 1e-6:
-            raise InvalidInput(
-                'teacher.direction="spikes": the sum of all spikes must not vanish; raise the '
-                "rank, change the alignment or choose another direction"
-            )
-        return length * total / size, 0.0
-    reads = np.zeros(span.size)
-    reads[: span.spikes] = length / np.sqrt(problem.dimension)
-    if isinstance(teacher.direction, Array):
-        unit = teacher.direction.values / np.linalg.norm(teacher.direction.values)
-        if span.given.size:
-            known = np.any(span.given, axis=0)
-            reads[known] = length * (span.given[:, known].T @ unit)
-    return reads, float(np.sqrt(max(length**2 - reads @ reads, 0.0)))
-
-
-def _overlap(problem: Problem, span: SpikeSpan) -> float:
-    """Return θ·axes/(l·n) where ξ is random, else 0: how much one random overlap matters."""
-    teacher = problem.teacher
-    if not isinstance(teacher, OneDirection) or not span.spikes:
-        return 0.0
-    if not isinstance(teacher.direction, str) or teacher.direction != "random":
-        return 0.0
-    sizes = zip(span.components, span.strengths, strict=True)
-    largest = max(float(s.max(initial=0.0)) / c.level for c, s in sizes)
-    return largest * span.spikes / problem.dimension
-
-
-KNOWN = ("network@trained", "network@initial")
-TOGETHER = 64  # problems whose grids are kept at once
-
-Predicted = tuple[dict[str, Metrics], tuple[Note, ...]]  # by model's name, and notes
-
-
-def require_closed_models(models: Sequence[Model]) -> None:
-    """Raise InvalidInput where theory without draws does not know a model."""
-    for model in models:
-        if model.degree is None and model.key not in KNOWN:
-            raise InvalidInput(
-                f"models={model.name!r}: method='closed' knows network, hermite, linear and "
-                "untrained; use method='types'"
-            )
-
-
-def closed_models(
-    problem: Problem, names: Sequence[str] | str, *, method: Method
-) -> list[Model] | None:
-    """Return the models by name; None where "auto" meets what theory without draws is not told."""
-    try:
-        degree = closed_problem(problem).degree
-    except InvalidInput as error:
-        if method == "closed":
-            raise
-        warnings.warn(f"theory: method='auto' takes types: {error}", stacklevel=4)
-        return None
-    return models_named(problem, names, theorem_degree=degree)
-
-
-def answer_without_draws(
-    problem: Problem,
-    models: Sequence[Model],
-    *,
-    method: Method,
-    samples: tuple[int, ...] | None = None,
-) -> dict[str, Metrics] | None:
-    """Return the metrics by "closed" with its doubts as warnings; None where "auto" has any."""
-    if method == "closed":
-        metrics, notes = predict_closed(problem, models, samples=samples)
-        for note in notes:
-            warnings.warn(f"theory: {note}", stacklevel=3)
-        return metrics
-    doubt: str | None
-    try:
-        metrics, notes = predict_closed(problem, models, samples=samples)
-        doubt = notes[0] if notes else None
-    except (InvalidInput, Failure) as error:
-        doubt = str(error)
-    if doubt is None:
-        return metrics
-    warnings.warn(f"theory: method='auto' takes types: {doubt}", stacklevel=3)
-    return None
-
-
-def predict_closed(
-    problem: Problem,
-    models: Sequence[Model],
-    *,
-    samples: tuple[int, ...] | None = None,
-    draft: bool = False,
-) -> Predicted:
-    """Return every model's metrics, over (samples ×) penalties, and notes on where it may fail.
-
-    A draft is several times faster at strong steps, and a per cent or two less exact there.
-    """
-    return predict_closed_together([(problem, models)], samples=samples, draft=draft)[0]
-
-
-def predict_closed_together(
-    asked: Sequence[tuple[Problem, Sequence[Model]]],
-    *,
-    samples: tuple[int, ...] | None = None,
-    draft: bool = False,
-) -> list[Predicted]:
-    """Return what `predict_closed` does for every problem and its models, in less time."""
-    for _, models in asked:
-        require_closed_models(models)
-    predicted: list[Predicted] = []
-    for start in range(0, len(asked), TOGETHER):
-        predicted += _predicted(asked[start : start + TOGETHER], samples, draft=draft)
-    return predicted
-
-
-def _predicted(
-    asked: Sequence[tuple[Problem, Sequence[Model]]],
-    samples: tuple[int, ...] | None,
-    *,
-    draft: bool,
-) -> list[Predicted]:
-    curves = []
-    for problem, models in asked:
-        told = ToldProblem.of(problem, draft=draft)
-        counts = np.array((problem.samples,) if samples is None else samples, float)
-        ridges = np.array(problem.ridges)
-        distinct = {model.key: model for model in models}.values()
-        curves += [ModelCurve(told, model, counts, ridges) for model in distinct]
-    metrics = iter(metrics_along(curves))
-    return [
-        _by_name(models, {key: next(metrics) for key in {m.key: m for m in models}}, samples)
-        for _, models in asked
-    ]
-
-
-def _by_name(
-    models: Sequence[Model],
-    by_key: dict[str, tuple[Metrics, tuple[Note, ...]]],
-    samples: tuple[int, ...] | None,
-) -> Predicted:
-    """Return the metrics of every model of one problem, and all notes once."""
-    out = {}
-    for model in models:
-        metrics = by_key[model.key][0]
-        if samples is None:
-            metrics = {name: values[0] for name, values in metrics.items()}
-        require_finite(model.name, metrics)
-        out[model.name] = metrics
-    return out, worst_notes(note for _, notes in by_key.values() for note in notes)
-
-
-@dataclass(frozen=True)
-class ToldProblem:
-    """A problem's theories with their weights; what they share is computed once."""
-
-    theories: tuple[tuple[float, ClosedTheory], ...]
-    overlap: float
-
-    @classmethod
-    def of(cls, problem: Problem, *, draft: bool = False) -> ToldProblem:
-        """Return the theories of a problem."""
-        closed = closed_problem(problem, draft=draft)
-        theories = tuple((own.weight, ClosedTheory(own.setting)) for own in closed.settings)
-        return cls(theories, closed.overlap)
-
-
-@dataclass(frozen=True)
-class ModelCurve:
-    """One model of a told problem over numbers of samples × penalties."""
-
-    told: ToldProblem
-    model: Model
-    counts: Floats
-    ridges: Floats
-
-    def questions(self) -> list[Question]:
-        """Return what is asked of each of the problem's theories."""
-        m = np.repeat(self.counts, len(self.ridges))
-        penalty = np.tile(self.ridges, len(self.counts))
-        degree, layer = self.model.degree, self.model.first_layer
-        return [
-            Question(theory, m, penalty, degree, layer, self.told.overlap)
-            for _, theory in self.told.theories
-        ]
-
-    def metrics(self, parts: Sequence[Answer]) -> tuple[Metrics, tuple[Note, ...]]:
-        """Return the mean over theories, samples × penalties, and notes on where it may fail."""
-        shape = len(self.counts), len(self.ridges)
-        weighted: list[tuple[float, Metrics]] = []
-        notes: list[Note] = []
-        for (weight, _), (metrics, sure) in zip(self.told.theories, parts, strict=True):
-            errors = np.array([point.theory_error for point in sure])
-            values = {**metrics, "theory_error": errors}
-            weighted.append((weight, {name: v.reshape(shape) for name, v in values.items()}))
-            notes += [note for point in sure for note in point.notes]
-        return _averaged(weighted), worst_notes(notes)
-
-
-def metrics_along(curves: Sequence[ModelCurve]) -> list[tuple[Metrics, tuple[Note, ...]]]:
-    """Return the metrics of every curve and its notes; all are solved together."""
-    questions = [curve.questions() for curve in curves]
-    solved = iter(answers([question for own in questions for question in own]))
-    return [
-        curve.metrics([next(solved) for _ in own])
-        for curve, own in zip(curves, questions, strict=True)
-    ]
-
-
-def _averaged(parts: Sequence[tuple[float, Metrics]]) -> Metrics:
-    """Return the weighted mean over settings; of the estimated error the largest."""
-    if len(parts) == 1:
-        return parts[0][1]
-    averaged = {}
-    for name in parts[0][1]:
-        values = np.stack([metrics[name] for _, metrics in parts])
-        weights = np.array([weight for weight, _ in parts])
-        averaged[name] = (
-            values.max(axis=0) if name == "theory_error" else np.tensordot(weights, values, 1)
-        )
-    return averaged

@@ -6,16 +6,14 @@ random problems; benchmarks/calibrate.py fits the constants below to them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from math import exp, log
 
 import numpy as np
 
+from onegrad.calculus.prediction import Note, NoteKind, Prediction
 from onegrad.closed.equivalent import Equivalent
-from onegrad.closed.nodes import SamplePoints
-from onegrad.closed.setting import ClosedSetting
-from onegrad.closed.step import NeuronTypes
 from onegrad.describe.numbers import Floats
 
 # log error = constant + Σ slope · log(indicator), so that nine in ten deviations are smaller.
@@ -41,10 +39,10 @@ OVERLAP = 0.1  # θ·spikes/n for a random teacher
 
 
 @dataclass(frozen=True)
-class LossDoubts:
-    """What a convex loss adds: where it is known to fail, and the least error there."""
+class LossReliability:
+    """What a convex loss adds: notes, and the least error."""
 
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
     least_error: float
 
 
@@ -60,7 +58,7 @@ class ClosedIndicators:
     step_ratio: float  # m̃/n
     coarse: bool
     random_overlap: float = 0.0
-    loss: LossDoubts | None = None  # of another loss than the square
+    loss: LossReliability | None = None  # of another loss than the square
 
     @property
     def theory_error(self) -> float:
@@ -75,72 +73,37 @@ class ClosedIndicators:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """Where this is known to fail, a sentence each."""
-        said = []
-        if self.amplification > AMPLIFIED:
-            text = (
-                f"noise is amplified {self.amplification:.1f} times, as near k = m at a small "
-                "ridge, where every such theory is off by several per cent"
-            )
-            said.append(Note("amplified", self.amplification, text))
-        if self.step_noise > LOUD or (self.step_noise > LOUD_FEW and self.step_ratio < FEW):
-            text = (
-                f"the step adds {self.step_noise:.2g} times the initial length in noise, from "
-                f"{self.step_ratio:.2g} samples per dimension"
-            )
-            said.append(Note("loud", self.step_noise, text))
-        if self.modes > MODES:
-            text = f"few neurons: modes make {100 * self.modes:.0f} % of their resistance"
-            said.append(Note("modes", self.modes, text))
-        if self.spread > SPREAD:
-            text = "features of a few samples or neurons are far larger than those of others"
-            said.append(Note("spread", self.spread, text))
-        if self.random_overlap > OVERLAP:
-            text = (
-                "one random overlap of teacher and spikes decides: single draws differ by tens of "
-                "per cent"
-            )
-            said.append(Note("overlap", self.random_overlap, text))
-        if self.coarse:
-            text = "several strong directions: types are coarser than they should be"
-            said.append(Note("coarse", 1.0, text))
-        if self.loss is not None:
-            said += [Note(text, self.loss.least_error, text) for text in self.loss.notes]
-        return tuple(said)
+        """What is known to fail here."""
+        few_samples = self.step_ratio < FEW
+        known = [
+            (self.amplification > AMPLIFIED, Note(NoteKind.AMPLIFIED, self.amplification)),
+            (
+                self.step_noise > (LOUD_FEW if few_samples else LOUD),
+                Note(NoteKind.LOUD_STEP, self.step_noise, f"{self.step_ratio:.2g}"),
+            ),
+            (self.modes > MODES, Note(NoteKind.FEW_NEURONS, self.modes)),
+            (self.spread > SPREAD, Note(NoteKind.UNEVEN, self.spread)),
+            (self.random_overlap > OVERLAP, Note(NoteKind.OVERLAP, self.random_overlap)),
+            (self.coarse, Note(NoteKind.COARSE)),
+        ]
+        own = () if self.loss is None else self.loss.notes
+        return (*(note for fails, note in known if fails), *own)
 
-
-class Note(str):
-    """A sentence on where a prediction may fail, with the kind and the size of the doubt."""
-
-    kind: str
-    size: float
-
-    def __new__(cls, kind: str, size: float, text: str) -> Note:
-        """Return the sentence with its kind and size."""
-        note = super().__new__(cls, f"method='closed': {text}")
-        note.kind, note.size = kind, size
-        return note
-
-
-def worst_notes(notes: Iterable[Note]) -> tuple[Note, ...]:
-    """Return the worst note of every kind, so that the points of a curve do not repeat it."""
-    worst: dict[str, Note] = {}
-    for note in notes:
-        if note.kind not in worst or note.size > worst[note.kind].size:
-            worst[note.kind] = note
-    return tuple(worst.values())
+    def predicted(self, metrics: Mapping[str, float]) -> Prediction:
+        """Return the prediction with these metrics."""
+        return Prediction(metrics, self.theory_error, self.notes)
 
 
 @dataclass(frozen=True)
-class PointDoubts:
-    """What the equations themselves tell of every point of a solution."""
+class PointIndicators:
+    """Indicators that the equations give at every point of a solution."""
 
     amplification: Floats
     modes: Floats
     spread: Floats
 
     @classmethod
-    def of(cls, solution: Equivalent, test_mse: Floats, bias: Floats) -> PointDoubts:
+    def of(cls, solution: Equivalent, test_mse: Floats, bias: Floats) -> PointIndicators:
         """Return the indicators at every point; `bias` is the error of the mean weights."""
         grid = solution.grid
         alpha, left = grid.mode_neurons, solution.matrices.mode_left
@@ -150,37 +113,10 @@ class PointDoubts:
         return cls(amplification, modes, np.broadcast_to(grid.spread, modes.shape))
 
     @classmethod
-    def joined(cls, parts: Sequence[PointDoubts]) -> PointDoubts:
+    def joined(cls, parts: Sequence[PointIndicators]) -> PointIndicators:
         """Return the indicators at the points of all parts."""
         return cls(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls)))
 
-    def chosen(self, points: slice) -> PointDoubts:
+    def chosen(self, points: slice) -> PointIndicators:
         """Return the indicators at some of the points."""
-        return PointDoubts(*(getattr(self, field.name)[points] for field in fields(self)))
-
-
-def indicators_of(
-    setting: ClosedSetting,
-    types: NeuronTypes,
-    samples: SamplePoints,
-    doubts: PointDoubts,
-    counts: Floats,
-    *,
-    random_overlap: float = 0.0,
-    losses: Sequence[LossDoubts] | None = None,
-) -> list[ClosedIndicators]:
-    """Return the indicators of one setting at every number of samples in `counts`."""
-    return [
-        ClosedIndicators(
-            amplification=float(doubts.amplification[i]),
-            size=1 / min(setting.dimension, setting.neurons, float(count)),
-            step_noise=types.step_noise,
-            modes=float(doubts.modes[i]),
-            spread=float(doubts.spread[i]),
-            step_ratio=setting.step_samples / setting.dimension,
-            coarse=types.coarse or samples.coarse,
-            random_overlap=random_overlap,
-            loss=None if losses is None else losses[i],
-        )
-        for i, count in enumerate(counts)
-    ]
+        return PointIndicators(*(getattr(self, field.name)[points] for field in fields(self)))

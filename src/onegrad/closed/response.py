@@ -9,22 +9,19 @@ so T_{ss'} = (1/m)[k q S⁻¹ qᵀ + N Σ_j ν_j (P_sᵀ𝒮_jP_s')² + (P^A_s�
 one type to the others: ε = e + T diag(p/(1+δ)²) ε. Squares of inner products are products of pairs:
 H has a low rank, and T is never formed.
 
-What exact counts of the components change: batches of one composition fluctuate less.
-
-With e_c = E[φ(ŷ − y)/(1+δ) | c] the covariance of ŵ is less by (1/m) Σ_c ρ_c Qe_c(Qe_c)ᵀ, and a
+Exact counts of the components are a correction: batches of one composition fluctuate less. With
+e_c = E[φ(ŷ − y)/(1+δ) | c] the covariance of ŵ is less by (1/m) Σ_c ρ_c Qe_c(Qe_c)ᵀ, and a
 training sample's own component shifts its output by φᵀQe_c/m. e_c is a function of the neuron's
 type: its modes, and what the spread of features within the component does to the mean weights.
 Modes dress a function f(t): f̃ = f − αᵀΓ_AΞ_A u with u = k E_t[τ α f], and φᵀQf = P^A·Ξ_A u.
 
-Shares of wrong signs: given its type, a sample's output is Gaussian.
-
-Its mean is M̂_s, its covariance with z (what the label reads off S) is ψ_s, and its variance follows
-from ε_s = E(y − u)². A training sample's own output is (u + δy)/(1 + δ), u that of a left-out one.
+Shares of wrong signs follow because a sample's output is Gaussian given its type. Its mean is M̂_s,
+its covariance with z (what the label reads off S) is ψ_s, and its variance follows from
+ε_s = E(y − u)². A training sample's own output is (u + δy)/(1 + δ), u that of a left-out one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
@@ -246,7 +243,7 @@ class Fit:
 
 
 @dataclass(frozen=True)
-class CountsTerm:
+class CountsCorrection:
     """What is taken off the error of every type and off ‖ŵ‖², and the shift of outputs."""
 
     error: Floats  # points × samples
@@ -254,7 +251,7 @@ class CountsTerm:
     norm: Floats  # points
 
 
-def counts_term(response: WeightResponse, fit: Fit, *, exact: bool) -> CountsTerm:
+def counts_correction(response: WeightResponse, fit: Fit, *, exact: bool) -> CountsCorrection:
     """Return the terms; counts that are sampled have one e = Σ_c ρ_c e_c for all components."""
     grid, solution = response.grid, response.solution
     k, m = solution.neurons[:, None], solution.samples[:, None]
@@ -273,7 +270,7 @@ def counts_term(response: WeightResponse, fit: Fit, *, exact: bool) -> CountsTer
     for part in (grid.mode_means, grid.mode_squares):
         error += _shared((part @ turned(reach)) ** 2, shares)
     own = np.take_along_axis(reach, grid.part[..., None], axis=1) if exact else reach
-    return CountsTerm(
+    return CountsCorrection(
         error / m,
         np.sum(grid.mode_means * own, axis=-1) / m,
         (k * k / m * _shared(answer.sum(axis=1, keepdims=True), shares))[:, 0],
@@ -360,13 +357,6 @@ class PointErrors:
         """Σ p_s ε_s/(1 + δ_s)²."""
         return self._mean(self.own_error / (1 + self.delta) ** 2)
 
-    @classmethod
-    def joined(cls, parts: Sequence[PointErrors]) -> PointErrors:
-        """Return the errors at the points of all parts, which share one grid."""
-        names = [field.name for field in fields(cls)[1:]]
-        values = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
-        return cls(parts[0].grid, *values)
-
     def chosen(self, points: slice) -> PointErrors:
         """Return the errors at some of the points."""
         parts = (getattr(self, field.name) for field in fields(self)[1:])
@@ -389,7 +379,7 @@ def point_errors(solution: Equivalent, *, exact_counts: bool) -> PointErrors:
     h0, h1, h2 = grid.label(1), grid.label(1, 1), grid.label(2)
     own = h2 - 2 * h0 * fit.output - 2 * h1 * fit.covariance
     own += fit.output**2 + fit.variance(response)
-    counts = counts_term(response, fit, exact=exact_counts)
+    counts = counts_correction(response, fit, exact=exact_counts)
     error = response.settled(own - counts.error)
     fitted = grid.sample_weights / (1 + solution.delta) ** 2 * error
     return PointErrors(

@@ -1,8 +1,7 @@
 """The inputs of the closed theory: the numbers of one network, its data, teacher and step.
 
-The span S that theory keeps whole: spikes, means, and later the direction of the step.
-
-Only coordinates in S enter. Off S inputs are isotropic, with the component's level as variance.
+Theory keeps a span S whole: spikes, means, and later the direction of the step. Only coordinates
+in S enter. Off S inputs are isotropic, with the component's level as variance.
 """
 
 from __future__ import annotations

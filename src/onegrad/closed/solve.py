@@ -1,6 +1,6 @@
 """The errors of models without draws: types, features, equivalent, response.
 
-What many curves and models ask for is solved together: their matrices are small, so that the time
+Many curves and models are solved together: their matrices are small, so that the time
 is that of calls, not of arithmetic.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
@@ -17,12 +17,13 @@ import numpy as np
 from onegrad.calculus.expectations import HermiteExpansion, expand
 from onegrad.calculus.function import Function
 from onegrad.calculus.losses import get_loss
+from onegrad.calculus.prediction import Prediction
 from onegrad.closed.convex import ReadoutLoss, convex_errors, labels_of_types
 from onegrad.closed.equivalent import Equations
 from onegrad.closed.feature_grid import FeatureGrid, GridStack, feature_grid
 from onegrad.closed.label_law import LabelMoments
 from onegrad.closed.nodes import LOSS_NODES, SamplePoints, sample_points
-from onegrad.closed.reliability import ClosedIndicators, LossDoubts, PointDoubts, indicators_of
+from onegrad.closed.reliability import ClosedIndicators, LossReliability, PointIndicators
 from onegrad.closed.response import PointErrors, point_errors, wrong_signs
 from onegrad.closed.setting import ClosedSetting
 from onegrad.closed.step import NeuronTypes, trained, untrained
@@ -30,7 +31,7 @@ from onegrad.describe.exceptions import NotConverged
 from onegrad.describe.numbers import Floats
 
 Layer = Literal["initial", "trained"]
-Answer = tuple[dict[str, Floats], list[ClosedIndicators]]
+Measured = tuple[dict[str, Floats], list[ClosedIndicators]]  # at every point of a curve
 
 MOST_ENTRIES = 4_000_000  # of sample and neuron types, of the points that are solved together
 FEW_POINTS = 3  # of one grid, up to which it is repeated beside others
@@ -92,19 +93,6 @@ class ClosedTheory:
             )
         return self._grids[degree, layer]
 
-    def errors(
-        self,
-        samples: Floats,
-        ridges: Floats,
-        *,
-        degree: int | None = None,
-        layer: Layer = "trained",
-        random_overlap: float = 0.0,
-    ) -> Answer:
-        """Return metrics and how sure they are, at points (m, λ), one for each entry of both."""
-        asked = Question(self, samples, ridges, degree, layer, random_overlap)
-        return answers([asked])[0]
-
 
 @functools.lru_cache(maxsize=256)
 def _polynomial(sigma: Function, deviation: float, degree: int) -> HermiteExpansion:
@@ -113,8 +101,8 @@ def _polynomial(sigma: Function, deviation: float, degree: int) -> HermiteExpans
 
 
 @dataclass(frozen=True)
-class Question:
-    """The errors of one model of a setting at points (m, λ), one for each entry of both."""
+class ModelCurve:
+    """One model of one setting along points (m, λ), with an entry of both arrays for each."""
 
     theory: ClosedTheory
     samples: Floats
@@ -130,7 +118,7 @@ class Question:
 
     @property
     def points(self) -> int:
-        """How many points are asked for."""
+        """The number of points."""
         return len(self.samples)
 
     @property
@@ -143,8 +131,8 @@ class Question:
         """What grids that are solved together have in common."""
         return (*self.grid.own.shape, int(self.grid.part.max()), self.theory.setting.exact_counts)
 
-    def answer(self, errors: PointErrors, doubts: PointDoubts) -> Answer:
-        """Return the metrics and how sure they are."""
+    def measured(self, errors: PointErrors, indicators: PointIndicators) -> Measured:
+        """Return the metrics of the square loss and all indicators."""
         setting, types = self.theory.setting, self.theory.types(self.layer)
         rates = {}
         if setting.binary:
@@ -161,10 +149,10 @@ class Question:
             "squared_weight_norm": norm,
             **rates,
         }
-        return metrics, self._sure(doubts)
+        return metrics, self._indicators(indicators)
 
-    def convex_answer(self) -> Answer:
-        """Return the metrics of another loss than the square, and how sure they are."""
+    def measured_by_convex_loss(self) -> Measured:
+        """Return the metrics of another loss than the square and all indicators."""
         setting, types = self.theory.setting, self.theory.types(self.layer)
         labels = labels_of_types(
             setting.law, types.neurons.frame, types.samples, types.label, binary=setting.binary
@@ -172,95 +160,116 @@ class Question:
         readout = ReadoutLoss(labels, get_loss(setting.loss), setting.exact_counts)
         equations = Equations.of(self.grid, setting.neurons)
         errors = convex_errors(equations, readout, self.samples, self.ridges)
-        return errors.metrics, self._sure(errors.doubts, errors.losses)
+        return errors.metrics, self._indicators(errors.indicators, errors.losses)
 
-    def _sure(
-        self, doubts: PointDoubts, losses: Sequence[LossDoubts] | None = None
+    def _indicators(
+        self, points: PointIndicators, losses: Sequence[LossReliability] | None = None
     ) -> list[ClosedIndicators]:
-        types = self.theory.types(self.layer)
-        return indicators_of(
-            self.theory.setting,
-            types.neurons,
-            types.samples,
-            doubts,
-            self.samples,
-            random_overlap=self.random_overlap,
-            losses=losses,
+        setting, types = self.theory.setting, self.theory.types(self.layer)
+        return [
+            ClosedIndicators(
+                amplification=float(points.amplification[i]),
+                size=1 / min(setting.dimension, setting.neurons, float(count)),
+                step_noise=types.neurons.step_noise,
+                modes=float(points.modes[i]),
+                spread=float(points.spread[i]),
+                step_ratio=setting.step_samples / setting.dimension,
+                coarse=types.neurons.coarse or types.samples.coarse,
+                random_overlap=self.random_overlap,
+                loss=None if losses is None else losses[i],
+            )
+            for i, count in enumerate(self.samples)
+        ]
+
+
+def solve(curves: Sequence[ModelCurve]) -> list[list[Prediction]]:
+    """Return the predictions at every point of every curve."""
+    predictions = []
+    for metrics, indicators in measured(curves):
+        rows = zip(*(values.tolist() for values in metrics.values()), strict=True)
+        predictions.append(
+            [
+                own.predicted(dict(zip(metrics, row, strict=True)))
+                for own, row in zip(indicators, rows, strict=True)
+            ]
         )
+    return predictions
 
 
-def answers(questions: Sequence[Question]) -> list[Answer]:
-    """Return the answer to every question; those with grids of one shape are solved together."""
-    found: list[Answer | None] = [None] * len(questions)
-    for places in _together(questions):
-        part = [questions[place] for place in places]
-        for place, answer in zip(places, _solved(part), strict=True):
-            found[place] = answer
-    return [answer for answer in found if answer is not None]
+def measured(curves: Sequence[ModelCurve]) -> list[Measured]:
+    """Return metrics and indicators of every curve; grids of one shape are solved together."""
+    found: dict[int, Measured] = {}
+    for places in _groups(curves):
+        part = [curves[place] for place in places]
+        found |= zip(places, _solved_together(part), strict=True)
+    return [found[place] for place in range(len(curves))]
 
 
-def _together(questions: Sequence[Question]) -> list[list[int]]:
-    """Return which questions are solved together: a few points each, of one shape, not too many."""
+def _groups(curves: Sequence[ModelCurve]) -> list[list[int]]:
+    """Return which curves are solved together: a few points each, of one shape, not too many."""
     groups: list[list[int]] = []
     open_groups: dict[tuple[int, ...], tuple[list[int], int]] = {}
-    for place, question in enumerate(questions):
-        if question.points > FEW_POINTS or question.theory.setting.loss != "square":
+    for place, curve in enumerate(curves):
+        if curve.points > FEW_POINTS or curve.theory.setting.loss != "square":
             groups.append([place])
             continue
-        group, entries = open_groups.get(question.shape, ([], 0))
-        if not group or entries + question.entries > MOST_ENTRIES:
+        group, entries = open_groups.get(curve.shape, ([], 0))
+        if not group or entries + curve.entries > MOST_ENTRIES:
             group, entries = [], 0
             groups.append(group)
         group.append(place)
-        open_groups[question.shape] = group, entries + question.entries
+        open_groups[curve.shape] = group, entries + curve.entries
     return groups
 
 
-def _solved(questions: Sequence[Question]) -> list[Answer]:
-    """Return the answers to questions whose grids have one shape."""
-    if len(questions) == 1:
-        return [_alone(questions[0])]
-    counts = [question.points for question in questions]
-    owners = np.repeat(np.arange(len(questions)), counts)
-    grids = [question.grid for question in questions]
-    neurons = [question.theory.setting.neurons for question in questions]
+def _solved_together(curves: Sequence[ModelCurve]) -> list[Measured]:
+    """Return metrics and indicators of curves whose grids have one shape."""
+    if len(curves) == 1:
+        return [_solved_alone(curves[0])]
+    counts = [curve.points for curve in curves]
+    owners = np.repeat(np.arange(len(curves)), counts)
+    grids = [curve.grid for curve in curves]
+    neurons = [curve.theory.setting.neurons for curve in curves]
     equations = Equations(GridStack.of(grids, neurons))
     if max(counts) > 1:
         equations = equations.chosen(owners)
-    samples = np.concatenate([question.samples for question in questions])
-    ridges = np.concatenate([question.ridges for question in questions])
-    exact = questions[0].theory.setting.exact_counts
+    samples = np.concatenate([curve.samples for curve in curves])
+    ridges = np.concatenate([curve.ridges for curve in curves])
+    exact = curves[0].theory.setting.exact_counts
     try:
-        errors, doubts = _errors(equations, samples, ridges, exact_counts=exact)
-    except NotConverged:  # one of them: which is said when it is solved alone
-        return [_alone(question) for question in questions]
+        errors, indicators = _errors(equations, samples, ridges, exact_counts=exact)
+    except NotConverged:  # at one of them, which alone raises it again
+        return [_solved_alone(curve) for curve in curves]
     ends = np.cumsum(counts).tolist()
     rows = [slice(end - count, end) for end, count in zip(ends, counts, strict=True)]
     return [
-        question.answer(errors.chosen(own), doubts.chosen(own))
-        for question, own in zip(questions, rows, strict=True)
+        curve.measured(errors.chosen(own), indicators.chosen(own))
+        for curve, own in zip(curves, rows, strict=True)
     ]
 
 
-def _alone(question: Question) -> Answer:
-    """Return the answer to one question, in parts where it has very many points."""
-    setting = question.theory.setting
+def _solved_alone(curve: ModelCurve) -> Measured:
+    """Return metrics and indicators of one curve, in parts if it has very many points."""
+    setting = curve.theory.setting
     if setting.loss != "square":
-        return question.convex_answer()
-    equations = Equations.of(question.grid, setting.neurons)
-    together = max(1, MOST_ENTRIES // question.grid.own.size)
+        return curve.measured_by_convex_loss()
+    equations = Equations.of(curve.grid, setting.neurons)
+    together = max(1, MOST_ENTRIES // curve.grid.own.size)
     parts = []
-    for start in range(0, question.points, together):
+    for start in range(0, curve.points, together):
         own = slice(start, start + together)
-        samples, ridges = np.asarray(question.samples[own]), np.asarray(question.ridges[own])
-        parts.append(_errors(equations, samples, ridges, exact_counts=setting.exact_counts))
-    errors = PointErrors.joined([errors for errors, _ in parts])
-    return question.answer(errors, PointDoubts.joined([doubts for _, doubts in parts]))
+        piece = replace(curve, samples=curve.samples[own], ridges=curve.ridges[own])
+        errors, indicators = _errors(
+            equations, piece.samples, piece.ridges, exact_counts=setting.exact_counts
+        )
+        parts.append(piece.measured(errors, indicators))
+    metrics = {name: np.concatenate([part[name] for part, _ in parts]) for name in parts[0][0]}
+    return metrics, [own for _, each in parts for own in each]
 
 
 def _errors(
     equations: Equations, samples: Floats, ridges: Floats, *, exact_counts: bool
-) -> tuple[PointErrors, PointDoubts]:
+) -> tuple[PointErrors, PointIndicators]:
     solution = equations.solve(samples, ridges)
     errors = point_errors(solution, exact_counts=exact_counts)
-    return errors, PointDoubts.of(solution, errors.test_mse, errors.bias)
+    return errors, PointIndicators.of(solution, errors.test_mse, errors.bias)

@@ -1,18 +1,13 @@
 """Types of neurons before and after the gradient step.
 
-The law of the step: where it moves the neurons in S, and what noise it leaves off S.
+The law of the step is where it moves the neurons in S, and what noise it leaves off S. v̂ is the
+step's direction off the spikes and means, a mixture of the teacher's ξ̂ and of sampling noise ν̂; e
+completes the plane of both. Before the step a neuron's type is its row's part s in S, and
+ς_q = E[σ^{(q)}(s·κ + √(l N) fr z)] is what it sees of a sample at κ in the step's batch.
+docs/closed.md derives the law; docs/notation.md explains every symbol.
 
-docs/closed.md derives it; docs/notation.md has a name for every letter, and says where that page
-uses another. v̂ is the step's direction off the spikes and means, a mixture of the teacher's ξ̂ and
-of sampling noise ν̂; e completes the plane of both.
-
-Types of neurons before the step, and what every neuron sees of the step's batch.
-
-With ς_q = E[σ^{(q)}(s·κ + √(l N) fr z)] for the initial row's part s in S and a sample's place κ.
-
-Groups of directions off S: the step's noise lies in the span of its batch, not everywhere.
-
-Two matrices of the batch decide it, B = (1/m̃) Σ r² z zᵀ and A = (1/m̃) Σ r z zᵀ over bulk parts z.
+Off S the step's noise lies in the span of its batch, not everywhere, so directions have groups. Two
+matrices of the batch decide it, B = (1/m̃) Σ r² z zᵀ and A = (1/m̃) Σ r z zᵀ over bulk parts z.
 Their free cumulants are φ^{p−1} E r^{2p} and φ^{p−1} E r^p, φ = N/m̃. Gauss's rule of B's spectrum
 gives the groups; A follows B as far as they are correlated.
 """

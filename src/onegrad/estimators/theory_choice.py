@@ -32,8 +32,9 @@ from onegrad.estimators.first_layer import (
     parted,
     train_first_layer,
 )
+from onegrad.theory.methods import require
 from onegrad.theory.model_types import ModelTypes
-from onegrad.verbs.predict import point_rounds, require_theory
+from onegrad.verbs.predict import point_rounds
 from onegrad.verbs.tune import RIDGES, search_lowest
 
 
@@ -81,7 +82,7 @@ class RowsTheory:
             ),
             scaling=Scaling(learning_rate=1.0, spread=1.0),
         )
-        require_theory(problem)
+        require(problem)
         return cls(draw(problem, seed=plan.seed))
 
     @property
@@ -121,15 +122,15 @@ class LayerTheory:
         """Return the predicted metrics for a penalty, test MSE with the noise of the labels."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the stated uncertainty has what they say
-            errors = self.types.errors(
+            (point,) = self.types.predictions(
                 samples=(self.problem.samples,),
                 ridges=(ridge,),
                 loss=self.problem.readout.loss,
                 classes=self.problem.classes,
             )
-        values = {name: float(array[0, 0]) for name, array in errors.metrics().items()}
         noise: float = getattr(self.problem.teacher, "noise", 0.0)
-        return {**values, "test_mse": values["test_mse"] + noise**2}
+        test_mse = point.metrics["test_mse"] + noise**2
+        return {**point.metrics, "theory_error": point.theory_error, "test_mse": test_mse}
 
 
 # Rates over the neurons of an output: a decade apart, then half a decade around the best.

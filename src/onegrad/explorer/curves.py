@@ -4,22 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import math
-import warnings
 from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from onegrad.closed.problem import (
-    closed_problem,
-    predict_closed,
-    predict_closed_together,
-    require_closed,
-    require_closed_models,
-)
+from onegrad.calculus.prediction import Note
+from onegrad.closed.problem import CLOSED_NEEDS, require_closed_models
 from onegrad.core.model_names import models_named, resolve_models
-from onegrad.core.models import Model
 from onegrad.core.problem import Problem
 from onegrad.core.trial import run_trial
 from onegrad.describe.exceptions import Failure, InvalidInput
@@ -28,8 +21,9 @@ from onegrad.explorer.controls import BATCHED, SAMPLES, CurveAxis, axis_of, prob
 from onegrad.explorer.state import ExplorerState
 from onegrad.explorer.workers import Workers
 from onegrad.results.errors import Errors, standard_error
+from onegrad.theory.methods import require
 from onegrad.verbs.cost import check_memory
-from onegrad.verbs.predict import predict, predict_curve, require_theory
+from onegrad.verbs.predict import predict_or_refuse, predict_points
 
 CLOSED, TYPES = "closed", "types"
 TYPE_DRAWS = 1
@@ -74,10 +68,10 @@ def models_with_theory(problem: Problem, names: Sequence[str]) -> tuple[tuple[st
 
 def closed_refusal(problem: Problem, names: Sequence[str]) -> str | None:
     """Return why theory without draws does not cover a problem; None if it does."""
-    require_theory(problem)
+    require(problem)
     models = models_named(problem, list(names), theorem_degree=1)
     try:
-        require_closed(problem)
+        require(problem, CLOSED_NEEDS)
         require_closed_models(models)
     except InvalidInput as error:
         return str(error)
@@ -96,9 +90,16 @@ def points_along(
     problems: Sequence[Problem], names: Sequence[str], method: str, draft: bool
 ) -> CurvePoints:
     """Return the metrics of models for problems that differ in the field of the axis."""
-    single = _solved_together(problems, names, draft) if method == CLOSED else None
-    if single is None:
-        single = [_point(problem, names, method, draft) for problem in problems]
+    asked = [(problem, list(names)) for problem in problems]
+    how: dict[str, Any] = {"method": method, "draws": TYPE_DRAWS, "draft": draft}
+    with np.errstate(all="ignore"):
+        found = predict_or_refuse(asked, **how)
+    single = [
+        CurvePoints({}, [(str(own),)])
+        if isinstance(own, InvalidInput | Failure)
+        else _points_of(*own, names)
+        for own in found
+    ]
     models = dict.fromkeys(model for point in single for model in point.curves)
     return CurvePoints(joined(single, models), [point.flags[0] for point in single])
 
@@ -119,33 +120,6 @@ def joined(parts: Sequence[CurvePoints], models: Iterable[str]) -> Curves:
     }
 
 
-def _solved_together(
-    problems: Sequence[Problem], names: Sequence[str], draft: bool
-) -> list[CurvePoints] | None:
-    """Return the metrics at every point; None if one has no answer: points alone give reasons."""
-    try:
-        asked = [(problem, _models(problem, names, draft)) for problem in problems]
-        with np.errstate(all="ignore"):
-            predicted = predict_closed_together(asked, draft=draft)
-    except (InvalidInput, Failure):
-        return None
-    return [
-        CurvePoints(_by_asked_name(metrics, models, names), [_short_notes(notes)])
-        for (_, models), (metrics, notes) in zip(asked, predicted, strict=True)
-    ]
-
-
-def _point(problem: Problem, names: Sequence[str], method: str, draft: bool) -> CurvePoints:
-    """Return the metrics at one point; a hole and its reason if theory has no answer."""
-    try:
-        if method == CLOSED:
-            curves, notes = _closed_points(problem, names, None, draft)
-            return CurvePoints(curves, [_short_notes(notes)])
-        return by_types(problem, names, None)
-    except (InvalidInput, Failure) as error:
-        return CurvePoints({}, [(str(error),)])
-
-
 def batched_points(
     problem: Problem,
     names: Sequence[str],
@@ -154,54 +128,17 @@ def batched_points(
     draft: bool,
 ) -> CurvePoints:
     """Return the metrics along samples or along the problem's own penalties, solved together."""
-    if method == CLOSED:
-        curves, notes = _closed_points(problem, names, samples, draft)
-        count = len(problem.ridges) if samples is None else len(samples)
-        return CurvePoints(curves, [_short_notes(notes)] * count)
-    return by_types(problem, names, samples)
-
-
-def _closed_points(
-    problem: Problem, names: Sequence[str], samples: tuple[int, ...] | None, draft: bool
-) -> tuple[Curves, tuple[str, ...]]:
-    models = _models(problem, names, draft)
+    how: dict[str, Any] = {"method": method, "draws": TYPE_DRAWS, "draft": draft}
     with np.errstate(all="ignore"):
-        metrics, notes = predict_closed(problem, models, samples=samples, draft=draft)
-    return _by_asked_name(metrics, models, names), notes
+        ((errors, notes),) = predict_points([(problem, list(names))], samples=samples, **how)
+    return _points_of(errors, notes, names)
 
 
-def _models(problem: Problem, names: Sequence[str], draft: bool) -> list[Model]:
-    """Return the models; only the default Hermite degree depends on the problem."""
-    degree = closed_problem(problem, draft=draft).degree if "hermite" in names else 1
-    return models_named(problem, list(names), theorem_degree=degree)
-
-
-def _by_asked_name(
-    metrics: dict[str, Any], models: Sequence[Model], names: Sequence[str]
-) -> Curves:
-    """Return plain numbers under the names that were asked for."""
-    given = dict(zip((model.name for model in models), names, strict=True))
-    return {given[m]: {k: _rounded(v) for k, v in own.items()} for m, own in metrics.items()}
-
-
-def by_types(
-    problem: Problem, names: Sequence[str], samples: tuple[int, ...] | None
-) -> CurvePoints:
-    """Return the metrics by types, of one draw of the first layer."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        if samples is None:
-            errors = predict(problem, list(names), method="types", draws=TYPE_DRAWS)
-        else:
-            errors = predict_curve(
-                problem, samples=samples, models=list(names), method="types", draws=TYPE_DRAWS
-            )
-    notes = tuple(dict.fromkeys(str(warning.message) for warning in caught))
-    curves = {
-        given: _of_model(errors, place) for place, given in enumerate(names[: len(errors.models)])
-    }
+def _points_of(errors: Errors, notes: Iterable[Note], names: Sequence[str]) -> CurvePoints:
+    """Return the metrics of every model by the name that was asked for."""
+    curves = {given: _of_model(errors, place) for place, given in enumerate(names)}
     count = len(next(iter(next(iter(curves.values())).values())))
-    return CurvePoints(curves, [_short_notes(notes)] * count)
+    return CurvePoints(curves, [tuple(str(note) for note in notes)] * count)
 
 
 def _of_model(errors: Errors, place: int) -> dict[str, list[float | None]]:
@@ -213,11 +150,6 @@ def _of_model(errors: Errors, place: int) -> dict[str, list[float | None]]:
             values = values[-1]
         out[metric] = _rounded(values)
     return out
-
-
-def _short_notes(notes: Sequence[str]) -> tuple[str, ...]:
-    """Return notes of theory without the name of its method, which the page says itself."""
-    return tuple(note.removeprefix("method='closed': ").removeprefix("theory: ") for note in notes)
 
 
 def _rounded(values: Any) -> list[float | None]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from onegrad.calculus.spectra import spectrum
-from onegrad.closed.problem import closed_problem
+from onegrad.closed.problem import ClosedProblem
 from onegrad.closed.setting import ClosedSetting
 from onegrad.closed.solve import ClosedTheory
 from onegrad.closed.step import NeuronTypes, StepLaw, initial_features, initial_types, step_law
@@ -79,7 +79,7 @@ def layer_by_law(problem: Problem) -> LayerSpectrum:
     its right vector has cos² = 1 − nv(kv + s²)/(s²(s² + nv)) with that direction, where
     s² > v√(kn): else it stays in the bulk √v(√n ± √k) (Benaych-Georges and Nadakuditi, 2012).
     """
-    setting = closed_problem(problem, draft=True).settings[0].setting
+    setting = ClosedProblem.of(problem, draft=True).settings[0][1]
     types = ClosedTheory(setting).types("trained").neurons
     k, n = setting.neurons, setting.dimension
     v = types.bulk_variance / types.frame.bulk

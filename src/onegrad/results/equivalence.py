@@ -13,20 +13,10 @@ from onegrad.core.model_names import models_of
 from onegrad.core.models import NETWORK
 from onegrad.core.problem import Problem
 from onegrad.core.run import finished_run
-from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.extras import require_extra
 from onegrad.describe.numbers import (
     Floats,
-    any_number,
-    listed,
-    of_kind,
-    one_of,
     percent,
-    real_number,
-    shown,
-    text,
-    whole_number,
-    whole_numbers,
 )
 from onegrad.describe.saved_result import KeptResult
 from onegrad.describe.tables import OnScreen, ScreenTable
@@ -125,10 +115,6 @@ def _line(position: Floats, gap: Floats, error: Floats) -> tuple[float, float]:
     return -float(slope), float(np.sqrt(max(scatter, 1.0) / information))
 
 
-REASON_SIGNIFICANT = 2.0  # standard errors
-REASON_ROUNDING = 1e-9
-
-
 @dataclass(frozen=True)
 class Scale:
     """The scale b that polynomials are made at, the largest r.m.s. of a neuron, the misfits."""
@@ -194,10 +180,10 @@ def _worse_pair(values: Floats) -> tuple[int, int] | None:
     best, size = 0, [part * np.sign(part.sum()) for part in difference]
     for place in range(1, len(size)):
         more = paired_gap(network + size[place] - size[best], network)
-        error = REASON_SIGNIFICANT * more.stderr if np.isfinite(more.stderr) else 0.0
-        if more.mean > max(error, REASON_ROUNDING):
+        error = SIGNIFICANT * more.stderr if np.isfinite(more.stderr) else 0.0
+        if more.mean > max(error, ROUNDING):
             return best, place
-        if more.mean < -REASON_ROUNDING:
+        if more.mean < -ROUNDING:
             best = place
     return None
 
@@ -269,29 +255,6 @@ class Equivalence(OnScreen, KeptResult):
     reason: str | None
     sizes: tuple[Equivalence, ...] = ()
     decay: tuple[DecayFit, ...] = ()
-
-    def __post_init__(self) -> None:
-        of_kind("errors", self.errors, Errors, remedy="use equivalence")
-        degrees = whole_numbers("degrees", self.degrees, least=0)
-        for name in ("gaps", "stderrs"):
-            numbers = [any_number(name, value) for value in listed(name, getattr(self, name))]
-            if len(numbers) != len(degrees):
-                raise InvalidInput(
-                    f"{name}={shown(numbers)}: must have one number per degree; use equivalence"
-                )
-        real_number("tolerance", self.tolerance)
-        any_number("strength", self.strength)
-        one_of("metric", self.metric, self.errors.metrics)
-        text("method", self.method)
-        of_kind("scale", self.scale, Scale, remedy="use equivalence")
-        for name in ("smallest", "theorem"):
-            if getattr(self, name) is not None:
-                whole_number(name, getattr(self, name), least=0)
-        if self.reason is not None:
-            text("reason", self.reason)
-        for name, kind in (("sizes", Equivalence), ("decay", DecayFit)):
-            for part in of_kind(name, getattr(self, name), tuple, remedy="use equivalence"):
-                of_kind(name, part, kind, remedy="use equivalence")
 
     def screen_table(self) -> ScreenTable:
         """Return a row per degree, as `onegrad equivalence` shows it."""

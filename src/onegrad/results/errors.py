@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -11,22 +11,17 @@ import numpy as np
 
 from onegrad.core.model_names import parse_model
 from onegrad.core.models import Model
-from onegrad.core.problem import Problem, require_problem
+from onegrad.core.problem import Problem
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.extras import require_extra
 from onegrad.describe.numbers import (
     Floats,
     is_list,
     listed,
-    of_kind,
     one_of,
     percent,
-    plain_array,
     shown,
-    text,
     truth,
-    whole_number,
-    whole_numbers,
     with_error,
 )
 from onegrad.describe.saved_result import KeptResult
@@ -45,66 +40,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def checked_metrics(metrics: object, sizes: Mapping[str, int]) -> dict[str, Floats]:
-    """Return a result's metrics as arrays of its own; raise InvalidInput where axes do not fit.
-
-    `sizes` are those of the axes, trials first: of these there may be any number but none.
-    """
-    if not isinstance(metrics, Mapping) or not metrics:
-        raise InvalidInput(f"metrics={shown(metrics)}: must be a table of arrays; give one")
-    arrays = {text("metrics", name): _numbers(name, values) for name, values in metrics.items()}
-    trials = next(iter(arrays.values())).shape[:1]
-    expected = (*trials, *list(sizes.values())[1:])
-    for name, values in arrays.items():
-        if values.shape != expected or not values.size:
-            raise InvalidInput(
-                f"metrics[{shown(name)}]: has shape {values.shape}, must have the axes "
-                f"{', '.join(sizes)} of sizes {expected}; correct it"
-            )
-    return arrays
-
-
-def _numbers(name: str, values: object) -> Floats:
-    try:
-        return np.array(plain_array(values), dtype=np.float64)
-    except ValueError as error:
-        raise InvalidInput(f"metrics[{shown(name)}]={shown(values)}: {error}") from None
-
-
 LABELS = {"samples": "samples of the readout, m", "ridge": "ridge penalty λ", "step": "step"}
-
-
-def draw_errors(errors: Errors, metric: str, *, x: str | None, constant: bool, ax: Any) -> Axes:
-    """Return axes with a metric of every model: points of one problem, or curves along an axis."""
-    import pandas as pd
-
-    one_of("metric", metric, errors.metrics)
-    truth("constant", constant)
-    varied = [
-        name
-        for name, values in errors.axes.items()
-        if name not in ("trial", "model") and len(values) > 1
-    ]
-    along = _chosen(x, varied, errors)
-    table = _table(errors, metric)
-    others = [name for name in varied if name != along]
-    shown = pd.DataFrame(
-        {
-            "x": table["model"].map(model_name) if along is None else table[along],
-            "value": table["mean"],
-            "stderr": table["stderr"],
-            "theory_error": table["theory_error"],
-            "model": table["model"],
-            "hue": _hues(table, others),
-            "theory": errors.predicted,
-        }
-    )
-    fixed_law = errors.over is None  # along a field the labels may change
-    value = errors.best_constant.get(metric) if constant and fixed_law else None
-    named = "" if len(others) != 1 else field_label(others[0])
-    label = "" if along is None else LABELS.get(along, field_label(along))
-    words = CurveWords(label, metric_label(metric), named, value)
-    return draw_plot(curve_plot(shown, words), ax)
 
 
 def _chosen(x: str | None, varied: list[str], errors: Errors) -> str | None:
@@ -190,24 +126,6 @@ def errors_table(errors: Errors) -> ScreenTable:
     return ScreenTable(tuple(titles), tuple(rows), title=title, caption=_caption(errors))
 
 
-def estimate_table(mean: Floats, stderr: Floats) -> ScreenTable:
-    """Return means with their standard errors: a column per place of the last axis."""
-    size = mean.shape[-1] if mean.ndim else 1
-    means, stderrs = np.reshape(mean, (-1, size)), np.reshape(stderr, (-1, size))
-    rows = [
-        (
-            str(list(place))[1:-1],
-            *(with_error(float(m), float(e)) for m, e in zip(means[i], stderrs[i], strict=True)),
-        )
-        for i, place in enumerate(np.ndindex(mean.shape[:-1]))
-    ]
-    return ScreenTable(
-        ("place", *(f"…, {i}" if mean.ndim > 1 else f"{i}" for i in range(size))),
-        tuple(rows),
-        title=f"Estimate: mean ± standard error, shape {mean.shape}",
-    )
-
-
 def _coordinate(value: Any) -> str:
     return f"{value:g}" if isinstance(value, int | float) else str(value)
 
@@ -253,54 +171,6 @@ def _caption(errors: Errors) -> str:
     )
 
 
-def errors_of(errors: Errors, wanted: object) -> Errors:
-    """Return the errors of one model by its name, or of several by a list of names."""
-    known = [model.name for model in errors.models]
-    asked = listed("models", wanted) if is_list(wanted) else [wanted]
-    places = [known.index(one_of("models", name, known)) for name in asked]
-    return replace(
-        errors,
-        models=tuple(errors.models[place] for place in places),
-        metrics={name: values[:, places] for name, values in errors.metrics.items()},
-    )
-
-
-def errors_dataset(errors: Errors) -> xarray.Dataset:
-    """Return a variable per metric over trial, model, (step, samples,) ridge.
-
-    A curve over a field has the last word of its path as dimension: `strength` for
-    "scaling.strength". Lists and descriptions along it become texts.
-    """
-    require_extra("to_xarray", "xarray")
-    import xarray
-
-    axes = dict(errors.axes)
-    plain = last_words(list(axes))
-    return xarray.Dataset(
-        {name: (list(plain.values()), values) for name, values in errors.metrics.items()},
-        coords={plain[name]: [_label(value) for value in axes[name]] for name in axes},
-        attrs={
-            "problem": errors.problem.digest,
-            "seed": errors.seed,
-            "verb": "predict" if errors.predicted else "simulate",
-        },
-    )
-
-
-def _label(value: Any) -> Any:
-    return value if isinstance(value, int | float | str) else str(value)
-
-
-def kept_models(models: tuple[Model, ...]) -> tuple[tuple[str, int | None], ...]:
-    """Return what a file keeps of models: names, and degrees that the names may not tell."""
-    return tuple((model.name, model.degree) for model in models)
-
-
-def models_from_kept(kept: tuple[tuple[str, int | None], ...]) -> tuple[Model, ...]:
-    """Return the models of names and degrees."""
-    return tuple(parse_model(name, theorem_degree=degree or 0) for name, degree in kept)
-
-
 METRICS = (
     *("test_mse", "train_mse", "objective", "squared_weight_norm", "misclassification"),
     *("test_loss", "train_loss", "train_misclassification", "theory_error"),
@@ -315,8 +185,21 @@ class Estimate(OnScreen):
     stderr: Floats
 
     def screen_table(self) -> ScreenTable:
-        """Return means with their standard errors."""
-        return estimate_table(self.mean, self.stderr)
+        """Return means with their standard errors: a column per place of the last axis."""
+        mean = self.mean
+        size = mean.shape[-1] if mean.ndim else 1
+        means, stderrs = np.reshape(mean, (-1, size)), np.reshape(self.stderr, (-1, size))
+        rows = [
+            (str(list(place))[1:-1], *(with_error(float(m), float(e)) for m, e in cells))
+            for place, cells in zip(
+                np.ndindex(mean.shape[:-1]), np.stack([means, stderrs], axis=-1), strict=True
+            )
+        ]
+        return ScreenTable(
+            ("place", *(f"…, {i}" if mean.ndim > 1 else f"{i}" for i in range(size))),
+            tuple(rows),
+            title=f"Estimate: mean ± standard error, shape {mean.shape}",
+        )
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -341,44 +224,31 @@ class Errors(OnScreen, KeptResult):
     method: str | None = None
     over: tuple[str, tuple[Any, ...]] | None = None
 
-    def __post_init__(self) -> None:
-        require_problem(self.problem)
-        whole_number("seed", self.seed, least=0)
-        for model in listed("models", self.models):
-            of_kind("models", model, Model, remedy="use models_of")  # type: ignore[type-abstract]
-        truth("predicted", self.predicted)
-        if self.method is not None:
-            text("method", self.method)
-        if self.samples is not None:
-            whole_numbers("samples", self.samples, least=1)
-        if self.over is not None:
-            if not isinstance(self.over, tuple) or len(self.over) != 2:
-                raise InvalidInput(
-                    f"over={shown(self.over)}: must be a field and its values; use predict_curve"
-                )
-            text("over", self.over[0])
-            listed("over", self.over[1])
-        for run in self.runs if isinstance(self.runs, tuple) else (self.runs,):
-            of_kind("runs", run, StepsResult, remedy="use simulate with observe=True")
-        sizes = {name: len(axis) for name, axis in self._axes(0).items()}
-        object.__setattr__(self, "metrics", checked_metrics(self.metrics, sizes))
-
     def screen_table(self) -> ScreenTable:
         """Return means, standard errors and gaps, as `onegrad simulate` shows them."""
         return errors_table(self)
 
     def __getitem__(self, models: str | Sequence[str]) -> Errors:
         """Return the errors of one model, or of a list of them."""
-        return errors_of(self, models)
+        known = [model.name for model in self.models]
+        asked = listed("models", models) if is_list(models) else [models]
+        places = [known.index(one_of("models", name, known)) for name in asked]
+        return replace(
+            self,
+            models=tuple(self.models[place] for place in places),
+            metrics={name: values[:, places] for name, values in self.metrics.items()},
+        )
 
     def kept_fields(self) -> dict[str, Any]:
-        """Return the fields as they are kept: models by name and degree."""
-        return {**super().kept_fields(), "models": kept_models(self.models)}
+        """Return the fields of a file: models by name, and by degree, which a name may not have."""
+        models = tuple((model.name, model.degree) for model in self.models)
+        return {**super().kept_fields(), "models": models}
 
     @classmethod
     def from_kept(cls, kept: dict[str, Any]) -> Self:
-        """Return the errors of fields as they were kept."""
-        return cls(**{**kept, "models": models_from_kept(kept["models"])})
+        """Return the errors of the fields of a file."""
+        models = (parse_model(name, theorem_degree=k or 0) for name, k in kept["models"])
+        return cls(**{**kept, "models": tuple(models)})
 
     @property
     def steps(self) -> tuple[int, ...] | None:
@@ -389,14 +259,11 @@ class Errors(OnScreen, KeptResult):
     @property
     def axes(self) -> dict[str, Sequence[Any]]:
         """Names and coordinates of the dimensions, in order."""
-        return self._axes(self.trials)
-
-    def _axes(self, trials: int) -> dict[str, Sequence[Any]]:
         curve = {} if self.samples is None else {"samples": list(self.samples)}
         curve |= {} if self.over is None else {self.over[0]: list(self.over[1])}
         steps = {} if self.steps is None else {"step": list(self.steps)}
         return {
-            "trial": range(trials),
+            "trial": range(self.trials),
             "model": [m.name for m in self.models],
             **steps,
             **curve,
@@ -452,8 +319,35 @@ class Errors(OnScreen, KeptResult):
         `x` names the axis where there are several; `constant` draws the best constant where it is
         near. Draw another result on the same axes with `ax`.
         """
+        import pandas as pd
 
-        return draw_errors(self, metric, x=x, constant=constant, ax=ax)
+        one_of("metric", metric, self.metrics)
+        truth("constant", constant)
+        varied = [
+            name
+            for name, values in self.axes.items()
+            if name not in ("trial", "model") and len(values) > 1
+        ]
+        along = _chosen(x, varied, self)
+        table = _table(self, metric)
+        others = [name for name in varied if name != along]
+        points = pd.DataFrame(
+            {
+                "x": table["model"].map(model_name) if along is None else table[along],
+                "value": table["mean"],
+                "stderr": table["stderr"],
+                "theory_error": table["theory_error"],
+                "model": table["model"],
+                "hue": _hues(table, others),
+                "theory": self.predicted,
+            }
+        )
+        fixed_law = self.over is None  # along a field the labels may change
+        value = self.best_constant.get(metric) if constant and fixed_law else None
+        named = "" if len(others) != 1 else field_label(others[0])
+        label = "" if along is None else LABELS.get(along, field_label(along))
+        words = CurveWords(label, metric_label(metric), named, value)
+        return draw_plot(curve_plot(points, words), ax)
 
     def to_frame(self) -> pd.DataFrame:
         """Return a long table: model, ridge, metric, mean, stderr, trials, gap, gap_stderr."""
@@ -484,8 +378,28 @@ class Errors(OnScreen, KeptResult):
         return pd.DataFrame(rows).astype({"degree": "Int64"})
 
     def to_xarray(self) -> xarray.Dataset:
-        """Return a variable per metric over trial, model, (step, samples or a field,) ridge."""
-        return errors_dataset(self)
+        """Return a variable per metric over trial, model, (step, samples or a field,) ridge.
+
+        A curve over a field has the last word of its path as dimension: `strength` for
+        "scaling.strength". Lists and descriptions along it become strings.
+        """
+        require_extra("to_xarray", "xarray")
+        import xarray
+
+        plain = last_words(list(self.axes))
+        coordinates = {
+            plain[name]: [v if isinstance(v, int | float | str) else str(v) for v in values]
+            for name, values in self.axes.items()
+        }
+        return xarray.Dataset(
+            {name: (list(plain.values()), values) for name, values in self.metrics.items()},
+            coords=coordinates,
+            attrs={
+                "problem": self.problem.digest,
+                "seed": self.seed,
+                "verb": "predict" if self.predicted else "simulate",
+            },
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; metrics are lists over the axes that `axes` names."""
@@ -500,21 +414,17 @@ class Errors(OnScreen, KeptResult):
             if gap is not None and model.name != "network":
                 entry["gap"] = self._entry(gap, i)
             models[model.name] = entry
+        how: dict[str, Any] = {"trials": self.trials, "seed": self.seed}
+        if self.predicted:
+            how = {"method": self.method, **draws_of(self.method, self.trials, self.seed)}
         out: dict[str, Any] = {
             "problem": self.problem.to_dict(),
-            **self._how,
+            **how,
             "best_constant": self.best_constant,
             "models": models,
         }
         named = self._named_axes
         return {**out, "axes": {name: list(self.axes[name]) for name in named}} if named else out
-
-    @property
-    def _how(self) -> dict[str, Any]:
-        """How the numbers were made."""
-        if not self.predicted:
-            return {"trials": self.trials, "seed": self.seed}
-        return {"method": self.method, **draws_of(self.method, self.trials, self.seed)}
 
     @property
     def _named_axes(self) -> list[str]:

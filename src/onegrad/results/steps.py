@@ -8,18 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from onegrad.core.problem import Problem, require_problem
-from onegrad.describe.exceptions import InvalidInput
+from onegrad.core.problem import Problem
 from onegrad.describe.extras import require_extra
 from onegrad.describe.numbers import (
     Floats,
-    any_number,
-    of_kind,
     one_of,
-    plain_array,
-    shown,
     truth,
-    whole_number,
     with_error,
 )
 from onegrad.describe.saved_result import KeptResult
@@ -121,12 +115,6 @@ SPECTRA = {
     "changes": "singular value of the weights' change",
 }
 COLUMNS = ("overlaps", "angles", "errors")
-
-
-def draw_steps(run: StepsResult, what: str, *, ax: Any) -> Axes:
-    """Return axes with what was seen of a run after every step."""
-    one_of("what", what, (*COLUMNS, *SPECTRA))
-    return draw_plot(_plot(run, what), ax)
 
 
 def _plot(run: StepsResult, what: str) -> Plot:
@@ -332,24 +320,6 @@ class StepsResult(OnScreen, KeptResult):
     stairs: tuple[int, ...]
     records: tuple[StepRecord, ...]
 
-    def __post_init__(self) -> None:
-        require_problem(self.problem)
-        whole_number("seed", self.seed, least=0)
-        whole_number("trial", self.trial, least=0)
-        any_number("noise_radius", self.noise_radius)
-        try:
-            direction = np.array(plain_array(self.first_direction))
-        except ValueError as error:
-            raise InvalidInput(f"first_direction={shown(self.first_direction)}: {error}") from None
-        object.__setattr__(self, "first_direction", direction)
-        if self.leap_index is not None:
-            whole_number("leap_index", self.leap_index, least=0)
-        whole_number("leap_degree", self.leap_degree, least=0)
-        for stair in of_kind("stairs", self.stairs, tuple, remedy="use take_steps"):
-            whole_number("stairs", stair, least=0)
-        for record in of_kind("records", self.records, tuple, remedy="use take_steps"):
-            of_kind("records", record, StepRecord, remedy="use take_steps")
-
     def screen_table(self) -> ScreenTable:
         """Return a row per step, as `onegrad steps` shows it."""
         return steps_table([self])
@@ -377,8 +347,8 @@ class StepsResult(OnScreen, KeptResult):
         "errors", or the singular values of the "features", of the "gradients" or of the weights'
         "changes".
         """
-
-        return draw_steps(self, what, ax=ax)
+        one_of("what", what, (*COLUMNS, *SPECTRA))
+        return draw_plot(_plot(self, what), ax)
 
     def to_frame(self) -> pd.DataFrame:
         """Return a line per step: errors, angles, overlaps, ranks and spikes."""

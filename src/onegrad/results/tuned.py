@@ -7,16 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from onegrad.core.problem import Problem, require_problem
+from onegrad.core.problem import Problem
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.numbers import (
     Floats,
-    any_number,
-    of_kind,
     one_of,
-    real_number,
-    shown,
-    text,
     whole_number,
     with_error,
 )
@@ -224,27 +219,6 @@ class Tuned(OnScreen, KeptResult):
     constant: float = float("nan")
     contrast: Contrast | None = None
     check: FitCheck | None = None
-
-    def __post_init__(self) -> None:
-        import pandas as pd
-
-        require_problem(self.problem)
-        for name, value in of_kind("values", self.values, dict, remedy="use tune").items():
-            real_number(f"values[{shown(name)}]", value)
-            text("values", name)
-        any_number("best", self.best)
-        any_number("stderr", self.stderr)
-        any_number("constant", self.constant)
-        for name, kind in (("contrast", Contrast), ("check", FitCheck)):
-            if getattr(self, name) is not None:
-                of_kind(name, getattr(self, name), kind, remedy="use tune")
-        text("method", self.method)
-        whole_number("draws", self.draws, least=1)
-        whole_number("seed", self.seed, least=0)
-        for name in ("curve", "ridge_curve"):
-            table = of_kind(name, getattr(self, name), pd.DataFrame, remedy="use tune")
-            one_of("metric", self.metric, [str(column) for column in table.columns])
-            object.__setattr__(self, name, table.copy())
 
     def screen_table(self) -> ScreenTable:
         """Return the best predictions, as `onegrad tune` shows them."""

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from onegrad import __version__
-from onegrad.closed.problem import Predicted, predict_closed, predict_closed_together
+from onegrad.calculus.prediction import warn_of
 from onegrad.core.draw_cache import Shared
 from onegrad.core.models import MODELS, Model
 from onegrad.core.problem import Problem, registered_marks
@@ -34,7 +34,7 @@ from onegrad.sweeps.sweep import Setting, Sweep
 from onegrad.theory.methods import DEFAULT_METHOD, Method
 from onegrad.verbs.cost import peak_bytes, seconds, theory_bytes
 from onegrad.verbs.observe import observed_trial
-from onegrad.verbs.predict import predict_draw
+from onegrad.verbs.predict import predict_draw, predict_or_refuse
 
 SHORT_MARK = 12
 PACKAGES = ("numpy", "scipy")
@@ -150,31 +150,20 @@ def closed_rows(jobs: Sequence[Job]) -> list[dict[str, Any]]:
     Rows of points that it refuses say so in their status; its doubts are in `theory_error`.
     """
     start = time.perf_counter()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # doubts are in the rows
-        try:
-            asked = [(job.problem, job.models) for job in jobs]
-            answers: list[Predicted | None] = [*predict_closed_together(asked)]
-        except (InvalidInput, Failure):  # at some of the points
-            answers = [_closed_alone(job) for job in jobs]
+    found = predict_or_refuse([(job.problem, job.models) for job in jobs], method="closed")
     share = (time.perf_counter() - start) / len(jobs)
-    return [
-        row
-        for job, answer in zip(jobs, answers, strict=True)
-        for row in (
-            finished_rows(job, answer[0], seconds=share)
-            if answer is not None
-            else [{**_common(job, m, share), "status": "refused"} for m in job.models]
-        )
-    ]
-
-
-def _closed_alone(job: Job) -> Predicted | None:
-    """Return the metrics of one point and its notes, None where they are refused."""
-    try:
-        return predict_closed(job.problem, job.models)
-    except (InvalidInput, Failure):
-        return None
+    rows = []
+    for job, own in zip(jobs, found, strict=True):
+        if isinstance(own, InvalidInput | Failure):
+            rows += [{**_common(job, m, share), "status": "refused"} for m in job.models]
+        else:
+            found_metrics = own[0].metrics.items()
+            metrics = {
+                model.name: {name: values[0, i] for name, values in found_metrics}
+                for i, model in enumerate(own[0].models)
+            }
+            rows += finished_rows(job, metrics, seconds=share)
+    return rows
 
 
 def _rows(job: Job, shared: Shared | None) -> list[dict[str, Any]]:
@@ -217,7 +206,8 @@ def _computed(
     where: dict[str, Any] = {"seed": job.seed, "trial": job.trial}
     if job.verb == "predict":
         drawn = predict_draw(job.problem, job.models, method=job.method, shared=shared, **where)
-        return drawn, None
+        warn_of(drawn.notes, method=drawn.method)
+        return drawn.metrics, None
     if job.observe == "no":
         return run_trial(job.problem, job.models, shared=shared, **where), None
     metrics, seen = observed_trial(job.problem, job.models, **where)

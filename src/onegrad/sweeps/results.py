@@ -29,8 +29,7 @@ from onegrad.results.errors import paired_gap
 from onegrad.sweeps.plan import Job, Task, closed_rows, setting_records
 from onegrad.sweeps.store import Contents, read
 from onegrad.sweeps.sweep import RIDGE, Setting, Sweep
-from onegrad.theory.methods import METHODS
-from onegrad.verbs.predict import require_theory
+from onegrad.theory.methods import METHODS, require
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,7 +89,7 @@ def _known(setting: Setting) -> list[Setting]:
     models = []
     for model in setting.models:
         try:
-            require_theory(setting.problem)
+            require(setting.problem)
             require_closed_models([model])
         except InvalidInput:
             continue

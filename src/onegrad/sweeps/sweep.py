@@ -20,9 +20,8 @@ from onegrad.describe.numbers import Array, path_of, real_numbers, shown, whole_
 from onegrad.describe.tables import FieldsOnScreen
 from onegrad.describe.toml import read_fields
 from onegrad.describe.value import Count, Document, Text, complete_repr, count_fields
-from onegrad.theory.methods import DEFAULT_METHOD, Method
+from onegrad.theory.methods import DEFAULT_METHOD, Method, require
 from onegrad.verbs.cost import check_mixture_memory
-from onegrad.verbs.predict import require_theory
 
 Verb = Literal["simulate", "predict"]
 RIDGE = "readout.ridge"
@@ -193,7 +192,7 @@ class Sweep(Document):
             }
             settings.append(self._setting(base, coordinates))
         if "predict" in self.verbs and not any(s.problem.has_theory for s in settings):
-            require_theory(settings[0].problem)
+            require(settings[0].problem)
         return settings
 
     def _setting(self, base: Problem, coordinates: dict[str, Any]) -> Setting:
@@ -202,7 +201,7 @@ class Sweep(Document):
             check_mixture_memory(problem)
             if "predict" in self.verbs:
                 if problem.has_theory:
-                    require_theory(problem)
+                    require(problem)
                 problem.data.check_fit()
             models = resolve_models(problem, self.models, seed=self.seed)
         except InvalidInput as error:

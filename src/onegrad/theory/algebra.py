@@ -1,30 +1,18 @@
 """The algebra of types: Q, C = Cov ŵ, and their traces with the moments of every type.
 
-The algebra of types that share their covariance: Q, C and their traces from one reduction.
+Types t have weights p_t, features of mean ν_t and second moment M_t = Σ_t + ν_tν_tᵀ. An algebra
+has Q = (λI + Σ_t pull_t M_t)^{-1}, C = Cov ŵ as a function of p_tχ_t, and their traces with M_t.
 
-Covariances of types are Σ_t = τ_tS + δ_tI: what neurons have in common scales by a factor, and what
-each has alone (its variance beyond degree 1) by another. Both are read off the traces of Σ_t, and
-S = Σ̄ − δ̄I off their mean. Q = (λI + Σ_t pull_t M_t)^{-1} with M_t = Σ_t + ν_tν_tᵀ: in the basis
-where S is tridiagonal, B a basis of all ν_t, ψ̃_t and c_t,
+`SharedCovariance`: Σ_t = τ_tS + δ_tI. What neurons have in common scales by one factor, and what
+each has alone (its variance beyond degree 1) by another. Both follow from the traces of Σ_t, and
+S = Σ̄ − δ̄I from their mean. In the basis where S is tridiagonal, B a basis of all ν_t, ψ̃_t and c_t,
 
     R = (λ + Σ pull_tδ_t + zS)^{-1},  z = Σ pull_tτ_t,  E = RB,  G = BᵀE,  K = Σ pull_t n_tn_tᵀ
     W = K(I + GK)^{-1},  Q = R − EWEᵀ
 
-The moments of types that share a covariance: of types on a grid, or of components as types.
-
-Where spikes are too many for a grid, components are the types, and their moments are exact to all
-degrees.
-
-The algebra of types with a covariance each: features are heteroscedastic given the spikes.
-
-M_t is never stored: only the Hermite coefficients a_q of each type, q ≤ 2, the correlations R off
-the spikes, and the diagonal of what is left. Every Q costs one k × k inverse.
-
-What the equations of all losses share: types, their algebra, and the laws of outputs.
-
-Types t have weights p_t, features of mean ν_t and second moment M_t = Σ_t + ν_tν_tᵀ. An algebra
-knows Q = (λI + Σ pull_t M_t)^{-1}, C = Cov ŵ and their traces with M_t: `algebra.py`
-where Σ_t = τ_tΣ̄, `algebra.py` where every type has its own.
+`OwnCovariances`: features are heteroscedastic given the spikes, and every type has its own Σ_t. M_t
+is never stored: only the Hermite coefficients a_q of each type, q ≤ 2, the correlations R off the
+spikes, and the diagonal of what is left. Every Q costs one k × k inverse.
 """
 
 from __future__ import annotations
@@ -32,10 +20,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, eigh, eigvalsh_tridiagonal, qr, solveh_banded
 from scipy.linalg.lapack import dormqr, dpotrf, dpotri, dpstrf, dsytrd, dsytrd_lwork
 
@@ -679,7 +665,6 @@ def _inverse(matrix: Floats) -> Floats:
 
 
 TOLERANCE, MOST_ITERATIONS = 1e-9, 500
-Places = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -695,57 +680,8 @@ class OutputLaw:
     projection: Floats
 
 
-class Response(Protocol):
-    """Q = (λI + Σ pull_t M_t)^{-1}."""
-
-    reach: Floats  # Tr(M_tQ)
-
-    def solve(self, right: Floats) -> Floats:
-        """Return Q times a vector."""
-
-    def spread(self, samples: int, *, shares: Floats, shift: Floats) -> Spread:
-        """Return C; `shift` has d_c as rows."""
-
-
-class Spread(Protocol):
-    """C = Cov ŵ as a function of force_t = p_tχ_t; `fixed` is what exact counts add to Tr(M_tC)."""
-
-    fixed: Floats
-
-    def variances(self, force: Floats) -> Floats:
-        """Return Tr(M_tC) without `fixed`."""
-
-    def trace(self, force: Floats) -> float:
-        """Return Tr C."""
-
-
-class TypeAlgebra(Protocol):
-    """Vectors and matrices of types, in whatever basis; c is the place of a component."""
-
-    labels: TypeLabels
-    exact_counts: bool
-    size: int  # length of vectors
-    neurons: int  # k
-    places: list[Places]  # the types of every component
-
-    def respond(self, pull: Floats, ridge: float) -> Response:
-        """Return Q."""
-
-    def law(self, c: int, weights: Floats) -> OutputLaw:
-        """Return the law of u of one component's types."""
-
-    def combined(
-        self,
-        c: int,
-        means: Floats,
-        *,
-        label: Floats | None = None,
-        projection: Floats | None = None,
-    ) -> Floats:
-        """Return Σ means_t ν_t + label_t ψ̃_t + projection_t c_t over one component's types."""
-
-    def covariances_times(self, c: int, factors: Floats, weights: Floats) -> Floats:
-        """Return Σ factors_t Σ_t w over one component's types."""
+Response = SharedResponse | OwnResponse  # Q = (λI + Σ pull_t M_t)^{-1}
+TypeAlgebra = SharedCovariance | OwnCovariances  # vectors and matrices of types, in some basis
 
 
 class ByTypes:

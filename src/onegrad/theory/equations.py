@@ -1,10 +1,9 @@
 """The equations by types for ridge regression, convex losses and classes.
 
-Ridge regression's errors by types.
-
-A type t (component c, coordinates along strong directions) has weight p_t, features of mean ν_t and
-covariance Σ_t, labels of mean ȳ_t and variance, ψ̃_t = Cov(φ, y | t). Unknown per type: mean a_t
-and variance v_t of u = φᵀŵ at a point that ŵ has not seen, and its reach γ_t. With ζ = 1/(1+γ):
+Ridge regression. A type t (component c, coordinates along strong directions) has weight p_t,
+features of mean ν_t and covariance Σ_t, labels of mean ȳ_t and variance, ψ̃_t = Cov(φ, y | t).
+Unknown per type: mean a_t and variance v_t of u = φᵀŵ at a point that ŵ has not seen, and its reach
+γ_t. With ζ = 1/(1+γ):
 
     Q = (λI + Σ p_tζ_t M_t)^{-1},  M_t = Σ_t + ν_tν_tᵀ,  γ_t = Tr(M_tQ)/m
     w̄ = Q {Σ p_tζ_t(ȳ_tν_t + ψ̃_t) − Σ_c Σ_{t∈c} p_tζ_t M_t d_c}
@@ -14,11 +13,9 @@ and variance v_t of u = φᵀŵ at a point that ŵ has not seen, and its reach �
 
 The terms of e_c and d_c are those of exact component counts.
 
-Readouts by convex losses, by types.
-
-Unknown per type: mean a_t, variance v_t and reach γ_t of u at a point that ŵ has not seen, and r_t,
-its covariance with the projection s that the label reads. With x = prox(u), f = ℓ'(y, x), over u
-and s: f̄ = E f, ζ = E ∂f/∂u, χ = E f², h = (E[(s − s̄)f] − rζ)/σ²; then
+Convex losses. Unknown per type: mean a_t, variance v_t and reach γ_t of u at a point that ŵ has not
+seen, and r_t, its covariance with the projection s that the label reads. With x = prox(u), f =
+ℓ'(y, x), over u and s: f̄ = E f, ζ = E ∂f/∂u, χ = E f², h = (E[(s − s̄)f] − rζ)/σ²; then
 
     w̄ = Q {Σ p_t[(ζ_ta_t − f̄_t)ν_t − h_tc_t] − Σ_c Σ_{t∈c} p_tζ_tM_t d_c}
     Q = (λI + Σ p_tζ_tM_t)^{-1}
@@ -27,11 +24,10 @@ and s: f̄ = E f, ζ = E ∂f/∂u, χ = E f², h = (E[(s − s̄)f] − rζ)/σ
 and a_t, v_t, γ_t follow as there, r_t = c_tᵀw_c. Test errors are those of u, training errors those
 of prox(u).
 
-Errors of one output per class by types, for the square loss.
-
-Output j is trained on t_j = +1 for its class and −1 for all others. Reaches γ_t do not depend on
-labels, weights are linear in them, variances quadratic: given the type t the outputs are jointly
-Gaussian, with v_j the variance of output j and v_{j+l} that for the labels t_j + t_l,
+Classes, by the square loss. Output j is trained on t_j = +1 for its class and −1 for all others.
+Reaches γ_t do not depend on labels, weights are linear in them, variances quadratic: given the type
+t the outputs are jointly Gaussian, with v_j the variance of output j and v_{j+l} that for the
+labels t_j + t_l,
 
     Cov(u_j, u_l | t) = (v_{j+l} − v_j − v_l)/2
     misclassification = Σ p_t P(argmax_j u_j ≠ class of t)
@@ -43,7 +39,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -369,17 +365,6 @@ class ClassesByTypes:
 Solution = RidgeByTypes | ConvexByTypes
 
 
-@dataclass(frozen=True)
-class TypeErrors:
-    """Predicted metrics by name, each (samples × penalties)."""
-
-    arrays: dict[str, Floats]
-
-    def metrics(self) -> dict[str, Floats]:
-        """Return the metrics by the names that simulated ones have."""
-        return self.arrays
-
-
 def solve_by_types(algebra: TypeAlgebra, samples: int, ridge: float, *, loss: str) -> Solution:
     """Return the solution of the equations for one number of samples and one penalty."""
     if loss == "square":
@@ -390,10 +375,3 @@ def solve_by_types(algebra: TypeAlgebra, samples: int, ridge: float, *, loss: st
             "simulate it"
         )
     return ConvexByTypes(algebra, samples, ridge, loss=get_loss(loss))
-
-
-def tabulated(points: list[list[dict[str, float]]]) -> TypeErrors:
-    """Return the metrics of a table of points, rows and columns as there."""
-    return TypeErrors(
-        {name: np.array([[at[name] for at in row] for row in points]) for name in points[0][0]}
-    )

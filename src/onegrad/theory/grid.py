@@ -7,7 +7,6 @@ diagonal suffice: E[φφᵀ | t] = Σ_q (a_qa_qᵀ) ∘ R^{∘q}/k + diag(rest)/
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -16,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from onegrad.calculus.prediction import Note, NoteKind
 from onegrad.calculus.quadrature import half_range_rule
 from onegrad.data.joint_teachers import TeacherSum
 from onegrad.data.mixture import Gaussian, Mixture
@@ -116,6 +116,7 @@ class Types:
     centres: Floats | None = None  # s̄_t of the projection that the label reads, T
     deviation: float = 0.0  # σ_t, the same for all
     projection: Floats | None = None  # Cov(φ, s | t), T × k
+    note: Note | None = None  # if the grid is coarse
 
     @cached_property
     def correlations(self) -> tuple[Floats, ...]:
@@ -158,8 +159,8 @@ def component_types(
     rest = np.maximum(moment - np.sum(kept**2, axis=0), 0.0) + feature_map.noise_variance
     rows = off * (np.sqrt(gaussian.level) / deviations)[:, None]
     facts = _labels(gaussian, teacher, a, coordinates, basis, off, deviations)
-    _warn_if_coarse(index, weights, facts["label_power"], teacher.second_moment(gaussian))
-    return Types(gaussian.weight * weights, kept, rest, rows, basis, **facts)
+    note = _note_if_coarse(weights, facts["label_power"], teacher.second_moment(gaussian))
+    return Types(gaussian.weight * weights, kept, rest, rows, basis, note=note, **facts)
 
 
 def _conditioned(
@@ -176,14 +177,12 @@ def _conditioned(
     return basis, projected
 
 
-def _warn_if_coarse(index: int, weights: Floats, power: Floats, exact: float) -> None:
-    """Warn where the grid's E y² of a component is too far from the exact one."""
-    if abs(weights @ power - exact) > LARGEST_LABEL_ERROR * exact:
-        warnings.warn(
-            f"types: a grid of {len(weights)} gives E y² of component {index} with an error of "
-            f"{weights @ power / exact - 1:+.1%}; compare with a simulation",
-            stacklevel=3,
-        )
+def _note_if_coarse(weights: Floats, power: Floats, exact: float) -> Note | None:
+    """Return a note if the grid's E y² of a component is too far from the exact one."""
+    error = abs(float(weights @ power) - exact)
+    if error <= LARGEST_LABEL_ERROR * exact:
+        return None
+    return Note(NoteKind.GRID, error / exact, f"{len(weights)}")
 
 
 def _labels(

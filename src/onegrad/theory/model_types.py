@@ -8,13 +8,13 @@ own. Where spikes are too many for a grid, components are the types.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from onegrad.calculus.prediction import Prediction
 from onegrad.data.mixture import Mixture
 from onegrad.data.teachers import Teacher
 from onegrad.describe.exceptions import NotConverged
@@ -29,10 +29,10 @@ from onegrad.theory.algebra import (
     grid_moments,
     unevenness,
 )
-from onegrad.theory.equations import ClassesByTypes, Solution, TypeErrors, solve_by_types, tabulated
+from onegrad.theory.equations import ClassesByTypes, Solution, solve_by_types
 from onegrad.theory.grid import GridTooLarge, Types, all_types, fits_grid
 from onegrad.theory.points import Margins, PointBlock
-from onegrad.theory.reliability import known_failures, reach_spread, theory_error
+from onegrad.theory.reliability import notes_of, reach_spread, theory_error
 
 LARGEST_UNEVENNESS = 0.8  # of types that share a covariance
 LARGEST_CORRELATION = 0.9  # of output and projection, squared, for types that share a covariance
@@ -137,78 +137,68 @@ class ModelTypes:
         """Whether errors are averaged over points."""
         return not self.on_grid and self.rounds is not None
 
-    def errors(
+    def predictions(
         self,
         *,
         samples: Sequence[int],
         ridges: Sequence[float],
         loss: str,
         classes: Sequence[float] = (),
-    ) -> TypeErrors:
-        """Return the errors for every m (rows) and λ (columns); with one output per class if any.
+    ) -> list[Prediction]:
+        """Return the predictions for samples × penalties, with one output per class if any.
 
         `classes` are the labels that name them.
         """
-        solutions: list[list[Solution | ClassesByTypes]] = [
-            [
-                self.solve_classes(m, ridge, classes)
-                if classes
-                else self.solve(m, ridge, loss=loss)
-                for ridge in ridges
-            ]
+        solutions = [
+            self.solve_classes(m, ridge, classes) if classes else self.solve(m, ridge, loss=loss)
             for m in samples
+            for ridge in ridges
         ]
-        points = [[_with_error(solution) for solution in row] for row in solutions]
-        _warn(points, solutions)
+        points = [self._prediction(solution) for solution in solutions]
         if self._averaged and (classes or self.binary or loss != "square"):
-            self._average(points, solutions, loss)
-        return tabulated(points)
+            return self._averages(points, solutions, loss)
+        return points
+
+    def _prediction(self, solution: Solution | ClassesByTypes) -> Prediction:
+        errors = solution.errors()
+        notes = [own.note for own in self._grid or () if own.note is not None]
+        if isinstance(solution, ClassesByTypes):
+            error = max(theory_error(output) for output in solution.outputs)
+        else:
+            error, notes = theory_error(solution), notes + notes_of(solution, errors)
+        return Prediction(errors, error, tuple(notes))
 
     def solve_classes(self, samples: int, ridge: float, classes: Sequence[float]) -> ClassesByTypes:
         """Return the solution for one output per class, by the square loss."""
         return ClassesByTypes(self._first[0], samples, ridge, classes=classes)
 
-    def _average(
+    def _averages(
         self,
-        points: list[list[dict[str, float]]],
-        solutions: list[list[Solution | ClassesByTypes]],
+        points: list[Prediction],
+        solutions: list[Solution | ClassesByTypes],
         loss: str,
-    ) -> None:
-        """Replace what is averaged over points."""
+    ) -> list[Prediction]:
+        """Return predictions whose rates and losses are averages over drawn points."""
         algebra, _ = self._first
         assert isinstance(algebra, SharedCovariance)
         assert self.rounds is not None
-        every = [solution for row in solutions for solution in row]
-        margins = Margins(algebra, self.feature_map, self.first_layer, every)
+        margins = Margins(algebra, self.feature_map, self.first_layer, solutions)
         averages, errors = margins.averages(self.rounds(), loss=loss)
+        averaged = []
         for point, solution, average, error in zip(
-            [point for row in points for point in row], every, averages, errors, strict=True
+            points, solutions, averages, errors, strict=True
         ):
-            point |= average
+            metrics = {**point.metrics, **average}
             # Nine in ten averages are within 1.6 standard errors.
             own = max(error[name] / average[name] for name in average if "train" not in name)
-            point["theory_error"] = float(np.hypot(point["theory_error"], 1.6 * own))
             if "train_loss" in average:
-                norm = point["squared_weight_norm"]
-                point["objective"] = average["train_loss"] + 0.5 * solution.ridge * norm
-
-
-def _warn(
-    points: list[list[dict[str, float]]], solutions: list[list[Solution | ClassesByTypes]]
-) -> None:
-    for row, solved in zip(points, solutions, strict=True):
-        for errors, solution in zip(row, solved, strict=True):
-            if not isinstance(solution, ClassesByTypes):
-                for note in known_failures(solution, errors):
-                    warnings.warn(note, stacklevel=3)
+                norm = metrics["squared_weight_norm"]
+                metrics["objective"] = average["train_loss"] + 0.5 * solution.ridge * norm
+            off = float(np.hypot(point.theory_error, 1.6 * own))
+            averaged.append(Prediction(metrics, off, point.notes))
+        return averaged
 
 
 def _work(types: list[Types]) -> float:
     """Return types × k²."""
     return float(sum(own.rest.size * own.rest.shape[1] for own in types))
-
-
-def _with_error(solution: Solution | ClassesByTypes) -> dict[str, float]:
-    parts = solution.outputs if isinstance(solution, ClassesByTypes) else [solution]
-    error = max(theory_error(part) for part in parts)
-    return {**solution.errors(), "theory_error": error}

@@ -1,13 +1,9 @@
-"""Errors that need more than types: averaged over points drawn from the mixture.
-
-Rates of one output per class over points, where components are the types.
-
-Given a point x the outputs are jointly Gaussian: their means are φ(x)ᵀw̄_j and their covariances
-φ(x)ᵀC_jlφ(x), with C_jl = Cov(ŵ_j, ŵ_l) by polarisation.
+"""Errors that need more than types: averages over points drawn from the mixture, never from data.
 
 Where spikes are too many for a grid, components are the types, and outputs are not Gaussian given a
 component. Given a point x they are: u ~ N(φ(x)ᵀw̄, φ(x)ᵀCφ(x)) for a fresh ŵ, and any loss follows
-from that. Points come from the mixture, never from data.
+from that. With one output per class the outputs are jointly Gaussian: their means are φ(x)ᵀw̄_j and
+their covariances φ(x)ᵀC_jlφ(x), with C_jl = Cov(ŵ_j, ŵ_l) by polarisation.
 """
 
 from __future__ import annotations

@@ -13,11 +13,12 @@ from math import exp, log
 
 import numpy as np
 
-from onegrad.calculus.loss_expectations import (
+from onegrad.calculus.prediction import (
     CORNER_ERROR,
+    Note,
     few_margins_bend,
-    loss_failures,
-    small_rate_failures,
+    loss_notes,
+    small_rate_notes,
 )
 from onegrad.theory.equations import ConvexByTypes, RidgeByTypes
 
@@ -61,25 +62,20 @@ def reach_spread(solution: RidgeByTypes | ConvexByTypes) -> float:
     return float(np.sqrt(weights @ (logs - mean) ** 2))
 
 
-def few_at_corner(solution: RidgeByTypes | ConvexByTypes) -> bool:
-    """Return whether a loss jumps in slope where few margins lie: a known failure."""
-    return isinstance(solution, ConvexByTypes) and few_margins_bend(solution.loss, solution.bent)
-
-
-def known_failures(solution: RidgeByTypes | ConvexByTypes, errors: dict[str, float]) -> list[str]:
-    """Return what is known to fail in a place like this, a sentence each."""
-    notes = []
+def notes_of(solution: RidgeByTypes | ConvexByTypes, errors: dict[str, float]) -> list[Note]:
+    """Return what is known to fail in a place like this."""
+    notes = small_rate_notes(errors)
     if isinstance(solution, ConvexByTypes):
         largest = float(np.max(solution.now.variance))
-        notes += loss_failures(solution.loss, bent=solution.bent, largest_variance=largest)
-    notes += small_rate_failures(errors.get("train_misclassification", 1.0))
-    return [f"theory: {note}" for note in notes]
+        notes = loss_notes(solution.loss, bent=solution.bent, largest_variance=largest) + notes
+    return notes
 
 
 def theory_error(solution: RidgeByTypes | ConvexByTypes) -> float:
     """Return the relative error of predicted test errors that nine in ten do not exceed."""
     error = estimated_error(Indicators.of(solution))
-    return max(error, CORNER_ERROR) if few_at_corner(solution) else error
+    corner = isinstance(solution, ConvexByTypes) and few_margins_bend(solution.loss, solution.bent)
+    return max(error, CORNER_ERROR) if corner else error
 
 
 def estimated_error(indicators: Indicators) -> float:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from onegrad.calculus.expectations import LARGEST_DEGREE, theorem_degree
+from onegrad.calculus.prediction import Note, warn_of, worst_notes
 from onegrad.core.instance import draw
 from onegrad.core.problem import Problem, require_problem, resized
 from onegrad.describe.exceptions import InvalidInput
@@ -24,7 +24,7 @@ from onegrad.machine.progress import Bar, shown_progress
 from onegrad.results.equivalence import Equivalence, fit_decay, reason, scale_of
 from onegrad.theory.methods import DEFAULT_METHOD, Method
 from onegrad.verbs.fit_check import require_metric
-from onegrad.verbs.predict import DEFAULT_DRAWS, check_method, predict
+from onegrad.verbs.predict import DEFAULT_DRAWS, check_method, predict_points
 
 
 def equivalence(
@@ -57,8 +57,15 @@ def equivalence(
         raise InvalidInput(f"ridge={list(problem.ridges)}: must be one number here; choose one")
     problems = [resized(problem, n) for n in _checked_dimensions(problem, dimensions)]
     how: dict[str, Any] = {"draws": draws, "seed": seed, "workers": workers, "method": method}
+    sizes: list[Equivalence] = []
+    notes: list[Note] = []
     with shown_progress(progress, "draws") as told:
-        sizes = _all_sizes(problems, wanted, told, metric=metric, tolerance=tolerance, **how)
+        for place, size in enumerate(problems):
+            how["progress"] = None if told is None else _part_of(told, place, len(problems))
+            found, own = _gaps(size, wanted, metric=metric, tolerance=tolerance, **how)
+            sizes.append(found)
+            notes += own
+    warn_of(worst_notes(notes), method=sizes[0].errors.method)
     return sizes[0] if dimensions is None else _with_decay(sizes[::-1])
 
 
@@ -85,21 +92,6 @@ def _checked_dimensions(problem: Problem, dimensions: Sequence[int] | None) -> l
     return sizes
 
 
-def _all_sizes(
-    problems: Sequence[Problem], degrees: tuple[int, ...], progress: Progress | None, **how: Any
-) -> list[Equivalence]:
-    """Return the gaps of every problem; what all of them warn of is said once."""
-    sizes = []
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        for place, problem in enumerate(problems):
-            told = None if progress is None else _part_of(progress, place, len(problems))
-            sizes.append(_gaps(problem, degrees, progress=told, **how))
-    for note in dict.fromkeys(str(warning.message) for warning in caught):
-        warnings.warn(note, stacklevel=3)
-    return sizes
-
-
 def _part_of(progress: Progress, place: int, sizes: int) -> Progress:
     """Return the progress of one size out of several; a bar's moves within draws, too."""
 
@@ -117,10 +109,10 @@ def _gaps(
     method: Method,
     tolerance: float,
     **how: Any,
-) -> Equivalence:
-    """Return the gaps of one problem."""
+) -> tuple[Equivalence, tuple[Note, ...]]:
+    """Return the gaps of one problem, and the notes on the prediction."""
     names = ["network", *(f"hermite:{d}" for d in degrees)]
-    errors = predict(problem, names, method=method, **how)
+    ((errors, notes),) = predict_points([(problem, names)], method=method, **how)
     gap = errors.gap(metric)
     assert gap is not None
     # After the last step, for the one penalty.
@@ -132,7 +124,7 @@ def _gaps(
     enough = [d for d, g in zip(degrees, gaps, strict=True) if abs(g) <= tolerance]
     strength = draw(problem, seed=errors.seed).scales.strength
     scale = scale_of(problem, degrees, seed=errors.seed)
-    return Equivalence(
+    found = Equivalence(
         errors=errors,
         degrees=degrees,
         gaps=gaps,
@@ -146,6 +138,7 @@ def _gaps(
         scale=scale,
         reason=reason(degrees, values, scale),
     )
+    return found, notes
 
 
 def _with_decay(sizes: list[Equivalence]) -> Equivalence:

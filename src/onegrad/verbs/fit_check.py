@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 
+from onegrad.calculus.prediction import Note, NoteKind
 from onegrad.core.problem import Problem
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.numbers import shown
@@ -35,16 +36,13 @@ def require_metric(problem: Problem, metric: str) -> None:
         )
 
 
-def note_preparation(problem: Problem) -> None:
-    """Warn where real data are prepared by the class of each row, test points included."""
-    if getattr(problem.data, "reads_test_labels", False):
-        centring = getattr(problem.data, "centring", "")
-        how = "centring='class'" if centring == "class" else "equal_traces"
-        warnings.warn(
-            f"data.{how}: prepares a test point by its own class, which needs its label; for "
-            "errors on new data use centring='midpoint' without equal_traces",
-            stacklevel=3,
-        )
+def preparation_notes(problem: Problem) -> list[Note]:
+    """Return a note if real data are prepared by the class of each row, test points included."""
+    if not getattr(problem.data, "reads_test_labels", False):
+        return []
+    by_class = getattr(problem.data, "centring", "") == "class"
+    how = "centring='class'" if by_class else "equal_traces"
+    return [Note(NoteKind.PREPARED_BY_CLASS, detail=how)]
 
 
 CHECK_TRIALS = 16

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from onegrad.closed.problem import closed_models
+from onegrad.closed.problem import ClosedProblem
 from onegrad.core.model_names import resolve_models
 from onegrad.core.models import NETWORK, Model
 from onegrad.core.problem import Problem, resized
 from onegrad.describe.numbers import duration, whole_number
 from onegrad.machine.cost import INTERPRETER_BYTES, measure_rates, require_memory
-from onegrad.theory.methods import Method
+from onegrad.theory.methods import Method, require
 from onegrad.verbs.cost import check_mixture_memory, peak_bytes, seconds, theory_bytes
-from onegrad.verbs.predict import check_counts, check_method, require_theory
+from onegrad.verbs.predict import check_counts, check_method
 from onegrad.verbs.simulate import DEFAULT_TRIALS, FIRST_TRIALS, check_trials
 from onegrad.verbs.tune import (
     REFINEMENTS,
@@ -88,8 +88,8 @@ def foresee_prediction(
     """Return what `predict`, or its curve over samples, would take: reductions serve all points."""
     check_method(method)
     check_counts(draws=draws, seed=0, workers=1)
-    require_theory(problem)
-    closed = closed_models(problem, models, method="closed") if method == "closed" else None
+    require(problem)
+    closed = ClosedProblem.of(problem).models(models) if method == "closed" else None
     check_mixture_memory(problem)
     resolved = resolve_models(problem, models) if closed is None else closed
     points = len(samples or (1,)) * len(problem.ridges)
@@ -137,7 +137,7 @@ def foresee_tuning(
     names = checked_names(problem, over)
     check_method(method)
     check_counts(draws=draws, seed=0, workers=1)
-    require_theory(problem)
+    require(problem)
     require_tunable(problem, method)
     largest = checked_budget(problem, names, budget)
     widths, rates = first_grid(problem, names, largest)

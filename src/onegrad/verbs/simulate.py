@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from onegrad.calculus.expectations import DEGREE_CAP
+from onegrad.calculus.prediction import warn_of
 from onegrad.core.model_names import degree_of, models_named
 from onegrad.core.models import Model
 from onegrad.core.problem import Problem, require_problem
@@ -21,7 +22,7 @@ from onegrad.machine.progress import shown_progress, told_within
 from onegrad.results.errors import Errors, collect
 from onegrad.results.steps import StepsResult
 from onegrad.verbs.cost import check_memory
-from onegrad.verbs.fit_check import note_preparation
+from onegrad.verbs.fit_check import preparation_notes
 from onegrad.verbs.observe import observed_trial
 
 DEFAULT_TRIALS = 8
@@ -56,7 +57,7 @@ def simulate(
     check_trials(trials, target_stderr, seed, workers)
     truth("observe", observe)
     callback("progress", progress, arguments=("done", "total"))
-    note_preparation(problem)
+    warn_of(preparation_notes(problem))
     check_memory(problem, [], workers=workers)
     degree = degree_of(problem, seed=seed)
     resolved = models_named(problem, models, theorem_degree=degree)

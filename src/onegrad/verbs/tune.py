@@ -6,12 +6,14 @@ import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from onegrad.closed.problem import ModelCurve, ToldProblem, closed_problem, metrics_along
+from onegrad.calculus.prediction import Note, warn_of, worst_notes
+from onegrad.closed.problem import ClosedProblem
+from onegrad.closed.solve import solve
 from onegrad.core.draw_cache import Shared
 from onegrad.core.models import NETWORK
 from onegrad.core.problem import Problem, require_problem
@@ -24,9 +26,9 @@ from onegrad.machine.progress import shown_progress
 from onegrad.results.best_constant import best_constant
 from onegrad.results.errors import standard_error
 from onegrad.results.tuned import Tuned, contrast_of
-from onegrad.theory.methods import DEFAULT_METHOD, Method
+from onegrad.theory.methods import DEFAULT_METHOD, Method, Need, require
 from onegrad.verbs.cost import check_memory
-from onegrad.verbs.fit_check import CHECK_TRIALS, check_theory, note_preparation, require_metric
+from onegrad.verbs.fit_check import CHECK_TRIALS, check_theory, preparation_notes, require_metric
 from onegrad.verbs.predict import (
     DEFAULT_DRAWS,
     check_counts,
@@ -52,8 +54,8 @@ def penalty_curves(
     method: Method,
     seed: int,
     trials: Sequence[int],
-) -> tuple[Floats, list[str]]:
-    """Return the metric after the last step, a row per draw, for all penalties; and the warnings.
+) -> tuple[Floats, tuple[Note, ...]]:
+    """Return the metric after the last step, a row per draw, for all penalties; and the notes.
 
     The search goes down from the largest penalty by decades until the mean over draws has risen
     twice, then halves the distance around the lowest. The metric is NaN at penalties that it skips
@@ -61,20 +63,23 @@ def penalty_curves(
     """
     curves = np.full((len(trials), len(ridges)), np.nan)
     kept = [Shared() for _ in trials]  # a draw is reduced once for all penalties
-    how: dict[str, Any] = {"metric": metric, "method": method, "seed": seed}
+    notes: list[Note] = []
 
     def look(place: int) -> None:
         asked = problem.replace(readout__ridge=(ridges[place],))
         for row, trial in enumerate(trials):
             try:
-                curves[row, place] = _value(asked, trial=trial, shared=kept[row], **how)
+                found = predict_draw(
+                    asked, [NETWORK], method=method, seed=seed, trial=trial, shared=kept[row]
+                )
             except NotConverged:
                 curves[row, place] = np.inf
+            else:
+                curves[row, place] = np.ravel(found.metrics[NETWORK.name][metric])[-1]
+                notes.extend(found.notes)
 
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        search_lowest(curves, look)
-    return curves, [str(warning.message) for warning in caught]
+    search_lowest(curves, look)
+    return curves, worst_notes(notes)
 
 
 def closed_curves(
@@ -84,26 +89,30 @@ def closed_curves(
     metric: str,
     draft: bool,
     lowest: float = np.inf,
-) -> Floats:
-    """Return the network's metric without draws, a row per problem, NaN where not computed.
+) -> tuple[Floats, tuple[Note, ...]]:
+    """Return the network's metric without draws, a row per problem, NaN if not computed; notes.
 
     All problems are computed at every eighth penalty, then those that may be the best of them, and
     better than `lowest`, at penalties around their lowest: of drafts half as far in every round.
     """
     curves = np.full((len(problems), len(ridges)), np.nan)
     last = len(ridges) - 1
-    told = [ToldProblem.of(problem, draft=draft) for problem in problems]
-    counts = [np.array([float(problem.samples)]) for problem in problems]
+    closed = [ClosedProblem.of(problem, draft=draft) for problem in problems]
+    theories = [own.theories() for own in closed]
+    notes: list[Note] = []
 
     def look(places: Mapping[int, Sequence[int]]) -> None:
-        asked = [
-            ModelCurve(told[row], NETWORK, counts[row], np.array([ridges[p] for p in own]))
-            for row, own in places.items()
-        ]
-        for (row, own), (metrics, notes) in zip(places.items(), metrics_along(asked), strict=True):
-            curves[row, own] = metrics[metric][0]
-            for note in () if draft else notes:
-                warnings.warn(f"theory: {note}", stacklevel=4)
+        asked = []
+        for row, own in places.items():
+            count, penalties = float(problems[row].samples), [ridges[place] for place in own]
+            asked += closed[row].curves(
+                theories[row], NETWORK, np.array([count]), np.array(penalties)
+            )
+        solved = iter(solve(asked))
+        for row, own in places.items():
+            points = closed[row].mean([next(solved) for _ in theories[row]])
+            curves[row, own] = [point.metrics[metric] for point in points]
+            notes.extend(note for point in points for note in point.notes)
 
     look(dict.fromkeys(range(len(problems)), range(0, last + 1, COARSE)))
     distance = COARSE // 2
@@ -119,15 +128,7 @@ def closed_curves(
                 fresh[int(row)] = own
         look(fresh)
         distance = distance // 2 if draft and distance > FINEST_DRAFT else 0
-    return curves
-
-
-def _value(problem: Problem, *, metric: str, **how: Any) -> float:
-    """Return the metric of the network after the last step, at the problem's penalty."""
-    metrics = predict_draw(problem, [NETWORK], **how)[NETWORK.name]
-    if metric not in metrics:
-        raise InvalidInput(f"metric={metric!r}: must be one of {', '.join(metrics)}; choose one")
-    return float(np.atleast_2d(metrics[metric])[-1, 0])
+    return curves, worst_notes(notes)
 
 
 def search_lowest(curves: Floats, look: Callable[[int], None]) -> None:
@@ -165,6 +166,13 @@ def _halve(curves: Floats, look: Callable[[int], None]) -> None:
 
 
 TUNABLE = ("ridge", "learning_rate", "width")
+CLOSED_TUNING_NEEDS = (
+    Need(  # whose equations have a solution at every penalty
+        "readout.loss",
+        lambda problem: problem.readout.loss == "square",
+        "method='closed' tunes the square loss alone; use method='types'",
+    ),
+)
 ROUNDING = 1e-6  # of a rate
 Point = tuple[int, float]  # width, learning rate
 
@@ -202,7 +210,7 @@ class Search:
         self.metric, self.method = metric, method
         self.draws, self.seed = draws, seed
         self.curves: dict[Point, Floats] = {}
-        self.notes: dict[Point, list[str]] = {}
+        self.notes: dict[Point, tuple[Note, ...]] = {}
         self._whole: Point | None = None  # the best of all drafts, computed with all types
 
     def evaluate(
@@ -243,21 +251,18 @@ class Search:
         problems = [candidate(self.problem, *point) for point in todo]
         lowest = self._lowest(self.best)[1] if self.curves else np.inf
         with threadpool_limits(limits=1):
-            curves = closed_curves(
+            curves, _ = closed_curves(
                 problems, self.ridges, metric=self.metric, draft=True, lowest=lowest
             )
         self.curves |= {point: curve[None] for point, curve in zip(todo, curves, strict=True)}
-        self.notes |= {point: [] for point in todo}
 
     def compute_best_whole(self) -> None:
         """Replace the draft of the best point by all types, where theory draws nothing."""
         point = self.best
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            problems = [candidate(self.problem, *point)]
-            curves = closed_curves(problems, self.ridges, metric=self.metric, draft=False)
-        self.curves[point] = curves
-        self.notes[point] = [str(warning.message) for warning in caught]
+        problems = [candidate(self.problem, *point)]
+        self.curves[point], self.notes[point] = closed_curves(
+            problems, self.ridges, metric=self.metric, draft=False
+        )
         self._whole = point
 
     @property
@@ -367,7 +372,7 @@ def tune(
     """
     require_extra("tune", "frames")
     names = checked_names(problem, over)
-    note_preparation(problem)
+    warn_of(preparation_notes(problem))
     check_method(method)
     callback("progress", progress, arguments=("done", "total"))
     check_counts(draws=draws, seed=seed, workers=workers)
@@ -393,23 +398,17 @@ def tune(
             rates = _around(search.best[1], rates, 0.0, np.inf, reach=reach)
     if method == "closed":
         search.compute_best_whole()
-    for note in dict.fromkeys(search.notes[search.best]):
-        warnings.warn(note, stacklevel=2)
+    warn_of(search.notes[search.best], method=method)
     tuned = search.result(names)
     _warn_of_edges(tuned)
     return _checked_on_rows(tuned, check_trials, workers)
 
 
 def require_tunable(problem: Problem, method: Method) -> None:
-    """Raise InvalidInput where theory without draws cannot search the penalties of a problem."""
-    if method != "closed":
-        return
-    closed_problem(problem)  # which may refuse it
-    if problem.readout.loss != "square":  # whose equations have a solution at every penalty
-        raise InvalidInput(
-            f"readout.loss={problem.readout.loss!r}: method='closed' tunes the square loss alone; "
-            "use method='types'"
-        )
+    """Raise InvalidInput if theory without draws cannot search the penalties of a problem."""
+    if method == "closed":
+        ClosedProblem.of(problem)  # which may refuse it
+        require(problem, CLOSED_TUNING_NEEDS)
 
 
 def _checked_on_rows(tuned: Tuned, trials: int, workers: int) -> Tuned:
