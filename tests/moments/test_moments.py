@@ -10,6 +10,7 @@ from conftest import small
 from onegrad.core.model_names import resolve_models
 from onegrad.core.streams import Streams
 from onegrad.core.trial import fit_models, measure_errors, run_trial, sampled_errors
+from onegrad.data.teachers import projection_coefficients, reads_one_projection
 from onegrad.moments import pairs
 from onegrad.moments.exact_errors import exact_test_mse
 from onegrad.moments.feature_laws import preactivation_laws
@@ -32,7 +33,10 @@ def dense_test_mse(instance, first, model_map, weights, orders=150):
             omega *= correlation
             omega += np.outer(coefficients, coefficients)
         np.fill_diagonal(omega, model_map.second_moment(law))
-        g = instance.teacher.coefficients(law.gaussian, orders)
+        if reads_one_projection(instance.teacher):
+            g = projection_coefficients(instance.teacher, law.gaussian, orders)
+        else:
+            g = instance.teacher.linear_part(law.gaussian)[0] * np.eye(1, orders + 1)[0]
         cov = law.target
         r = cov[:, 0] / law.deviations if cov.shape[1] else np.zeros(k)
         psi = sum(a[q] * g[q] * r**q for q in range(orders + 1))

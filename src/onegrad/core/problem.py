@@ -585,8 +585,7 @@ class Problem(Document):
     @property
     def noisy(self) -> bool:
         """Whether labels have noise."""
-        noise: float = getattr(self.teacher, "noise", 0.0)
-        return noise > 0
+        return self.teacher.label_noise > 0
 
     @cached_property
     def for_training(self) -> Problem:

@@ -128,7 +128,7 @@ class LayerTheory:
                 classes=self.problem.classes,
             )
         values = {name: float(array[0, 0]) for name, array in errors.metrics().items()}
-        noise: float = getattr(self.problem.teacher, "noise", 0.0)
+        noise = self.problem.teacher.label_noise
         return {**values, "test_mse": values["test_mse"] + noise**2}
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from onegrad.closed.problem import require_closed_models, uniform_strengths
 from onegrad.core.problem import Problem
+from onegrad.data.mixture_source import MixtureSource
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.extras import require_extra
 from onegrad.describe.files import digest
@@ -59,7 +60,7 @@ def closed_tasks(sweep: Sweep, settings: Sequence[Setting], *, rank: int = 0) ->
 
 def closed_seconds(problem: Problem) -> float:
     """Return about how many seconds closed theory takes for one of several points."""
-    components = getattr(problem.data, "components", ())
+    components = problem.data.components if isinstance(problem.data, MixtureSource) else ()
     ranks = [c.rank for c in components if c.strengths == "uniform" and c.rank]
     settings = len(uniform_strengths(ranks))
     return POINT_SECONDS if settings == 1 else AVERAGED_SECONDS * settings
