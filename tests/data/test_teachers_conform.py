@@ -29,7 +29,7 @@ from onegrad.data.teachers import (
 from onegrad.describe.value import NonNegative
 
 N, ROWS, ORDER, LIMIT, NOISE = 12, 40_000, 4, 4.0, 0.5  # LIMIT in standard errors
-BUILT_IN = [kind for kind in TEACHERS.registry if TEACHERS.registry.mark(kind) is None]
+BUILT_IN = [kind for kind in TEACHERS if TEACHERS.mark(kind) is None]
 
 
 class FirstAxis(TeacherDescription):
@@ -60,7 +60,7 @@ EXAMPLES = {
 
 @pytest.fixture(autouse=True)
 def registered(monkeypatch):
-    monkeypatch.setattr(TEACHERS.registry, "entries", dict(TEACHERS.registry.entries))
+    monkeypatch.setattr(TEACHERS, "entries", dict(TEACHERS.entries))
     register_teacher(FirstAxis)
 
 

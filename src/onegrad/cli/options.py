@@ -450,7 +450,7 @@ def _is_rows(fields: dict[str, Any], given: dict[str, Any]) -> bool:
         fields["data"] = {name: value for name, value in data.items() if name in taken}
         return True
     kind = SOURCES.kind(data)
-    return kind in SOURCES.registry and not SOURCES.registry[kind].exact_moments
+    return kind in SOURCES and not SOURCES[kind].exact_moments
 
 
 def _set_rows(fields: dict[str, Any], given: dict[str, Any]) -> None:
@@ -562,9 +562,9 @@ def _refuse_of_others(given: dict[str, Any], kind: str) -> set[str]:
     """Return the fields that teachers of another kind alone have; refuse options for them."""
     from onegrad.data.teachers import TEACHERS
 
-    if kind not in TEACHERS.registry:
+    if kind not in TEACHERS:
         return set()  # the problem says which there are
-    own = set(TEACHERS.registry[kind].model_fields)
+    own = set(TEACHERS[kind].model_fields)
     others = {name for other in TEACHERS.kinds() for name in other.model_fields} - own
     for name, path in paths().items():
         if path in {f"teacher.{other}" for other in others}:

@@ -26,7 +26,7 @@ from onegrad.data.mixture import Gaussian
 from onegrad.data.source import Population, RowLabels, Source
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.numbers import Array, Floats
-from onegrad.describe.registry import Kinds, Registry
+from onegrad.describe.registry import TaggedUnion
 from onegrad.describe.value import Half, NonNegative, Positive, Value, control
 
 # How the explorer shows what several teachers have.
@@ -158,13 +158,13 @@ class TeacherDescription(Value):
         return float(self.__dict__.get("flips", 0.0))
 
 
-def _guess(fields: dict[str, Any]) -> str:
-    """Return the kind of fields that do not say it: who names links means several directions."""
+def _default_kind(fields: dict[str, Any]) -> str:
+    """Return "indices" for fields with links, else "index"."""
     return "indices" if "links" in fields else "index"
 
 
-TEACHERS: Kinds[TeacherDescription] = Kinds(
-    TeacherDescription, Registry("teachers", {}, home=__name__), _guess
+TEACHERS: TaggedUnion[TeacherDescription] = TaggedUnion(
+    TeacherDescription, "teachers", _default_kind, home=__name__
 )
 
 

@@ -7,7 +7,6 @@ import warnings
 import numpy as np
 
 from onegrad.core.problem import Problem
-from onegrad.data.empirical import EmpiricalData
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.numbers import shown
 from onegrad.results.errors import Errors
@@ -38,9 +37,9 @@ def require_metric(problem: Problem, metric: str) -> None:
 
 def note_preparation(problem: Problem) -> None:
     """Warn where real data are prepared by the class of each row, test points included."""
-    data = problem.data
-    if isinstance(data, EmpiricalData) and data.reads_test_labels:
-        how = "centring='class'" if data.centring == "class" else "equal_traces"
+    if getattr(problem.data, "reads_test_labels", False):
+        centring = getattr(problem.data, "centring", "")
+        how = "centring='class'" if centring == "class" else "equal_traces"
         warnings.warn(
             f"data.{how}: prepares a test point by its own class, which needs its label; for "
             "errors on new data use centring='midpoint' without equal_traces",
