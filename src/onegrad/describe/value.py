@@ -27,11 +27,11 @@ from pydantic_core import ErrorDetails
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.files import digest
 from onegrad.describe.numbers import LARGEST_COUNT, Array, path_of, plain, shown
-from onegrad.describe.tables import COLUMNS, LINES, ScreenTable, clipped
+from onegrad.describe.tables import COLUMNS, LINES, Table, clipped
 from onegrad.describe.toml import read_fields, write_fields
 
 
-class Branch(dict[str, Any]):
+class NestedChange(dict[str, Any]):
     """Changes inside one field, by name; any other value replaces its field."""
 
 
@@ -47,17 +47,17 @@ def last_words(paths: Sequence[str], *, taken: Sequence[str] = ()) -> dict[str, 
     return {path: path if known.count(word) > 1 else word for path, word in words.items()}
 
 
-def by_path(values: Mapping[str, Any]) -> Branch:
+def by_path(values: Mapping[str, Any]) -> NestedChange:
     """Return values by dotted path as a tree of branches."""
-    tree = Branch()
+    tree = NestedChange()
     for path, value in values.items():
         *outer, last = path.split(".")
         branch: Any = tree
         for name in outer:
-            branch = branch.setdefault(name, Branch())
-            if not isinstance(branch, Branch):
+            branch = branch.setdefault(name, NestedChange())
+            if not isinstance(branch, NestedChange):
                 break
-        if not isinstance(branch, Branch) or last in branch:
+        if not isinstance(branch, NestedChange) or last in branch:
             raise InvalidInput(f"{path}: is replaced twice; keep one")
         branch[last] = value
     return tree
@@ -105,10 +105,10 @@ def constructor_text(value: BaseModel) -> str:
     return "\n".join(clipped(line, COLUMNS) for line in lines)
 
 
-def fields_table(value: BaseModel) -> ScreenTable:
+def fields_table(value: BaseModel) -> Table:
     """Return a row per set field, by its dotted path."""
     rows = tuple(_leaves(value, ""))
-    return ScreenTable(("field", "value"), rows, title=type(value).__name__, left=2)
+    return Table(("field", "value"), rows, title=type(value).__name__, left=2)
 
 
 def _set_fields(value: BaseModel) -> Iterator[tuple[str, Any]]:
@@ -635,7 +635,7 @@ def plain_fields(value: Any) -> Any:
     return value
 
 
-def _changed(value: Any, changes: Branch, path: str) -> Any:
+def _changed(value: Any, changes: NestedChange, path: str) -> Any:
     """Return the fields or entries of `value` with the changes in their places."""
     if isinstance(value, Value):
         dropped = {rival for name in changes for rival in value.rivals.get(name, ())}
@@ -646,14 +646,14 @@ def _changed(value: Any, changes: Branch, path: str) -> Any:
     else:
         raise InvalidInput(f"{path.rstrip('.')}: has no fields to replace; check the spelling")
     for name, change in changes.items():
-        inside = isinstance(change, Branch)
+        inside = isinstance(change, NestedChange)
         kept[name] = _changed(kept.get(name), change, f"{path}{name}.") if inside else change
     return list(kept.values()) if isinstance(value, tuple) else kept
 
 
-def _spread_over_all(changes: Branch, entries: dict[str, Any], path: str) -> Branch:
+def _spread_over_all(changes: NestedChange, entries: dict[str, Any], path: str) -> NestedChange:
     """Return changes by index, those for `*` given to every entry."""
-    single = Branch({name: change for name, change in changes.items() if name != "*"})
+    single = NestedChange({name: change for name, change in changes.items() if name != "*"})
     outside = [name for name in single if name not in entries]
     if outside:
         raise InvalidInput(
@@ -662,6 +662,6 @@ def _spread_over_all(changes: Branch, entries: dict[str, Any], path: str) -> Bra
     if "*" not in changes:
         return single
     common = changes["*"]
-    if not isinstance(common, Branch):
-        return Branch({name: single.get(name, common) for name in entries})
-    return Branch({name: Branch(common | single.get(name, {})) for name in entries})
+    if not isinstance(common, NestedChange):
+        return NestedChange({name: single.get(name, common) for name in entries})
+    return NestedChange({name: NestedChange(common | single.get(name, {})) for name in entries})

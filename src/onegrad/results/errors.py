@@ -29,8 +29,8 @@ from onegrad.describe.numbers import (
     whole_numbers,
     with_error,
 )
-from onegrad.describe.saved_result import KeptResult
-from onegrad.describe.tables import OnScreen, ScreenTable
+from onegrad.describe.saved_result import SavedResult
+from onegrad.describe.tables import ShownAsTable, Table
 from onegrad.describe.value import last_words
 from onegrad.plotting.curves import BANDED, CurveWords, curve_plot
 from onegrad.plotting.matplotlib_figure import draw_plot
@@ -153,7 +153,7 @@ THEORY_ERROR = "test errors are within it in 90 % of cases"
 COUNTED = ("trial", "draw", "model", "step", "ridge")  # which have a plural in s
 
 
-def errors_table(errors: Errors) -> ScreenTable:
+def errors_table(errors: Errors) -> Table:
     """Return means, standard errors and paired gaps, a row per model and point of the axes."""
     axes = {
         name: values
@@ -187,10 +187,10 @@ def errors_table(errors: Errors) -> ScreenTable:
         said = {TITLES[name]: f"{value:.5g}" for name, value in constant.items() if name in TITLES}
         rows.append(("best constant", *(said.get(title, "") for title in titles[1:])))
     title = f"Errors: {'predicted' if errors.predicted else 'simulated'}, {_extent(errors)}"
-    return ScreenTable(tuple(titles), tuple(rows), title=title, caption=_caption(errors))
+    return Table(tuple(titles), tuple(rows), title=title, caption=_caption(errors))
 
 
-def estimate_table(mean: Floats, stderr: Floats) -> ScreenTable:
+def estimate_table(mean: Floats, stderr: Floats) -> Table:
     """Return means with their standard errors: a column per place of the last axis."""
     size = mean.shape[-1] if mean.ndim else 1
     means, stderrs = np.reshape(mean, (-1, size)), np.reshape(stderr, (-1, size))
@@ -201,7 +201,7 @@ def estimate_table(mean: Floats, stderr: Floats) -> ScreenTable:
         )
         for i, place in enumerate(np.ndindex(mean.shape[:-1]))
     ]
-    return ScreenTable(
+    return Table(
         ("place", *(f"…, {i}" if mean.ndim > 1 else f"{i}" for i in range(size))),
         tuple(rows),
         title=f"Estimate: mean ± standard error, shape {mean.shape}",
@@ -308,19 +308,19 @@ METRICS = (
 
 
 @dataclass(frozen=True, repr=False)
-class Estimate(OnScreen):
+class Estimate(ShownAsTable):
     """A mean with its standard error; arrays share the result's axes but for the trials."""
 
     mean: Floats
     stderr: Floats
 
-    def screen_table(self) -> ScreenTable:
+    def summary_table(self) -> Table:
         """Return means with their standard errors."""
         return estimate_table(self.mean, self.stderr)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Errors(OnScreen, KeptResult):
+class Errors(ShownAsTable, SavedResult):
     """The metrics of every trial, model and penalty.
 
     `metrics[name]` has one dimension per entry of `axes`: trial, model, (step, samples,) ridge. A
@@ -329,7 +329,7 @@ class Errors(OnScreen, KeptResult):
     `runs` is what was observed, trial by trial; `over` the field along which a curve goes.
     """
 
-    kept_parts = (StepsResult,)
+    saved_parts = (StepsResult,)
 
     problem: Problem
     seed: int
@@ -363,7 +363,7 @@ class Errors(OnScreen, KeptResult):
         sizes = {name: len(axis) for name, axis in self._axes(0).items()}
         object.__setattr__(self, "metrics", checked_metrics(self.metrics, sizes))
 
-    def screen_table(self) -> ScreenTable:
+    def summary_table(self) -> Table:
         """Return means, standard errors and gaps, as `onegrad simulate` shows them."""
         return errors_table(self)
 
@@ -371,14 +371,14 @@ class Errors(OnScreen, KeptResult):
         """Return the errors of one model, or of a list of them."""
         return errors_of(self, models)
 
-    def kept_fields(self) -> dict[str, Any]:
-        """Return the fields as they are kept: models by name and degree."""
-        return {**super().kept_fields(), "models": kept_models(self.models)}
+    def saved_fields(self) -> dict[str, Any]:
+        """Return the fields as they are saved: models by name and degree."""
+        return {**super().saved_fields(), "models": kept_models(self.models)}
 
     @classmethod
-    def from_kept(cls, kept: dict[str, Any]) -> Self:
-        """Return the errors of fields as they were kept."""
-        return cls(**{**kept, "models": models_from_kept(kept["models"])})
+    def from_saved(cls, saved: dict[str, Any]) -> Self:
+        """Return the errors of fields as they were saved."""
+        return cls(**{**saved, "models": models_from_kept(saved["models"])})
 
     @property
     def steps(self) -> tuple[int, ...] | None:

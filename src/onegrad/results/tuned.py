@@ -20,8 +20,8 @@ from onegrad.describe.numbers import (
     whole_number,
     with_error,
 )
-from onegrad.describe.saved_result import KeptResult
-from onegrad.describe.tables import OnScreen, ScreenTable
+from onegrad.describe.saved_result import SavedResult
+from onegrad.describe.tables import ShownAsTable, Table
 from onegrad.results.errors import TITLES, standard_error
 from onegrad.theory.methods import Method, draws_of, said_draws
 
@@ -162,7 +162,7 @@ class FitCheck:
 SHOWN = 10  # of the evaluated points
 
 
-def tuned_table(tuned: Tuned) -> ScreenTable:
+def tuned_table(tuned: Tuned) -> Table:
     """Return the ten best widths and rates with their penalties, and the best constant."""
     title = TITLES[tuned.metric]
     chosen = ", ".join(f"{name} = {value:.4g}" for name, value in tuned.values.items())
@@ -189,7 +189,7 @@ def tuned_table(tuned: Tuned) -> ScreenTable:
     ]
     if np.isfinite(tuned.constant):
         rows.append(("best constant", "", "", f"{tuned.constant:.5f}"))
-    return ScreenTable(
+    return Table(
         ("width", "learning rate", "ridge", title),
         tuple(rows),
         title=f"Tuned: {chosen}; {tuned.metric} = {tuned.best:.4g}",
@@ -198,7 +198,7 @@ def tuned_table(tuned: Tuned) -> ScreenTable:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Tuned(OnScreen, KeptResult):
+class Tuned(ShownAsTable, SavedResult):
     """The best problem found, its predicted metric, and everything that was evaluated.
 
     `best` is the metric of `problem` over draws and `stderr` its standard error; `values` are the
@@ -209,7 +209,7 @@ class Tuned(OnScreen, KeptResult):
     fitted mixture has not seen.
     """
 
-    kept_parts = (Contrast, FitCheck)
+    saved_parts = (Contrast, FitCheck)
 
     problem: Problem
     values: dict[str, float]
@@ -246,7 +246,7 @@ class Tuned(OnScreen, KeptResult):
             one_of("metric", self.metric, [str(column) for column in table.columns])
             object.__setattr__(self, name, table.copy())
 
-    def screen_table(self) -> ScreenTable:
+    def summary_table(self) -> Table:
         """Return the best predictions, as `onegrad tune` shows them."""
         return tuned_table(self)
 
