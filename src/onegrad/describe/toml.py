@@ -125,7 +125,7 @@ def _load_array(reference: dict[str, str], folder: Path) -> Array:
         ) from None
     if array.digest != reference["digest"]:
         raise InvalidInput(
-            f"npz={str(path)!r}: the digest of array {key!r} is not the one in the TOML; restore "
+            f"npz={str(path)!r}: array {key!r} has another digest than the TOML states; restore "
             "the file or save the problem again"
         )
     return array
