@@ -243,8 +243,7 @@ def smoothed_derivatives(
     Times s^q they are right to 1e−6 of σ's size for q ≤ 1, to 1e−5 and 2e−4 for q = 2 and 3.
     """
     m, s = np.broadcast_arrays(np.asarray(means, float), np.asarray(deviations, float))
-    outside = float(s.min()) < SMALLEST or float(np.max(np.abs(m) / s)) > FARTHEST
-    if function.coefficients is not None or outside:
+    if function.coefficients is not None or _is_outside(m, s):
         return _exact(function, m, s, order)
     flat_m, flat_s = m.ravel(), s.ravel()
     places = np.rint(np.log(flat_s) / log(RATIO)).astype(int)
@@ -282,6 +281,11 @@ def slope_of(function: Function) -> Function:
 @functools.lru_cache(maxsize=64)
 def _squared(function: Function) -> Function:
     return Function(f"{function.name}²", lambda u: function(u) ** 2, kinks=function.kinks)
+
+
+def _is_outside(m: Floats, s: Floats) -> bool:
+    """Return whether no rows are stored near some of the arguments."""
+    return float(s.min()) < SMALLEST or float(np.max(np.abs(m) / s)) > FARTHEST
 
 
 def _exact(function: Function, m: Floats, s: Floats, order: int) -> Floats:

@@ -1,17 +1,12 @@
 """Losses of the readout: convex ℓ(y, u) of a label y and an output u, by name or your own.
 
-Proximal points x = argmin ℓ(y, x) + (x − u)²/(2γ) of convex losses, by Newton's method.
+x = prox(u) = argmin ℓ(y, x) + (x − u)²/(2γ), f(u) = ℓ'(y, x) = (u − x)/γ and f_u = ∂f/∂u. The
+proximal point solves x + γℓ'(y, x) = u. The left side rises with a slope of at least 1, so there is
+one solution, between u and u − γℓ'(y, u). Labels of hinges and of the logistic loss are ±1. All
+arguments are arrays that broadcast.
 
-x solves x + γℓ'(y, x) = u. The left side rises with a slope of at least 1: there is one solution,
-between u and u − γℓ'(y, u).
-
-Convex losses ℓ(y, u) of label y and output u, one class each; `losses.py` knows their names.
-
-x = prox(u) = argmin ℓ(y, x) + (x − u)²/(2γ), f(u) = ℓ'(y, x) = (u − x)/γ and f_u = ∂f/∂u. Labels of
-hinges and of the logistic loss are ±1. All arguments are arrays that broadcast.
-
-`get_loss("logistic")` is one of onegrad's (`losses.py` has their formulas), `register_loss`
-adds one of your own, of which only ℓ and ℓ' are needed.
+`get_loss("logistic")` is one of onegrad's losses; `register_loss` adds one of your own, of which
+only ℓ and ℓ' are needed.
 """
 
 from __future__ import annotations

@@ -1,13 +1,7 @@
 """Update rules of the first layer: the direction D of a step F ← F + ηD, by name or your own.
 
-Directions of a step of the first layer, made from its gradient: one class per update rule.
-
-G is the descent direction of one batch (minus the gradient, k × n, see `step.py`), X̃ its inputs
-(N × n), and D the direction of the step F ← F + ηD. `rules.py` knows these by name.
-
-G is the descent direction of one batch (minus the gradient, k × n, see `step.py`), X̃ its inputs
-(N × n). `get_rule("polar")` is one of onegrad's (`rules.py` has their formulas),
-`register_rule` adds one of your own.
+G is the descent direction of one batch (minus the gradient, k × n, see `core/step.py`), X̃ its
+inputs (N × n). `get_rule("polar")` is one of onegrad's rules; `register_rule` adds one of your own.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """Labelled rows from arrays, files (.npz, CSV, Parquet) and data sets known by name.
 
-Arrays of features and labels from files: .npz, CSV and Parquet, within stated limits.
-
-Files come from others: nothing is read before its size is known. A regular file alone is read,
-`LARGEST_TEXT` bytes of CSV, and arrays or Parquet of at most `LARGEST_VALUES` bytes once unpacked,
-whatever a header or an archive claims.
+Files may come from others: nothing is read before its size is known. Only a regular file is read,
+at most `LARGEST_TEXT` bytes of CSV, and arrays or Parquet of at most `LARGEST_VALUES` bytes once
+unpacked, whatever a header or an archive claims.
 """
 
 from __future__ import annotations

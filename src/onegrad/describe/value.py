@@ -1,13 +1,10 @@
-"""Frozen descriptions: base classes, fields, dotted paths, text, and messages of broken rules.
+"""Values: frozen descriptions with checked fields, dotted paths into them, and error messages.
 
-Dotted paths into nested descriptions: `network.width`, `data.components.0.weight`, `*` for all.
+Dotted paths reach into nested descriptions: `network.width`, `data.components.0.weight`, `*` for
+all entries. In keyword arguments the dots are double underscores: `network__width`.
 
-In keyword arguments the dots are double underscores: `network__width`.
-
-Descriptions as texts: a screenful for a person, or complete and the same for ever.
-
-A person sees the constructor's form without unset fields, arrays by their shapes. What is stored
-or hashed is the complete text, which no screen bounds.
+A value has two texts. `repr` shows it on one screen, without unset fields, arrays by their shapes.
+`complete_repr` shows every field; rows and digests store it.
 """
 
 from __future__ import annotations
