@@ -212,7 +212,7 @@ class Function:
         return self.required_derivative()(points)
 
     def required_derivative(self) -> Map:
-        """Return σ'; raise InvalidInput where there is none."""
+        """Return σ'; raise InvalidInput if it is not known."""
         if self.derivative is None:
             raise InvalidInput(
                 f"activation={shown(self.name)}: has no derivative, it can be a link only; "

@@ -439,7 +439,7 @@ LOSSES.put("huber", HuberLoss, argument="DELTA", default=DELTA)
 
 
 def get_loss(text: str, *, field: str = FIELD) -> NamedLoss:
-    """Return the loss of a text, `name` or `name:argument`; `field` is what an error calls it."""
+    """Return the loss of `name` or `name:argument`; `field` is what an error calls it."""
     return NamedLoss(*make_named(LOSSES, text, field=field))
 
 

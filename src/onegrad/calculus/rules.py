@@ -222,7 +222,7 @@ def _is_finite(matrix: Floats) -> bool:
 
 
 def get_rule(text: str, *, field: str = FIELD) -> NamedRule:
-    """Return the rule of a text, `name` or `name:argument`; `field` is what an error calls it."""
+    """Return the rule of `name` or `name:argument`; `field` is what an error calls it."""
     return NamedRule(*make_named(RULES, text, field=field))
 
 

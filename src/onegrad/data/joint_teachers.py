@@ -39,7 +39,7 @@ from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.numbers import Array, Floats
 from onegrad.describe.value import NUMPY, Positive, control
 
-ROUNDING = 1e-13  # correlations of directions below this are none
+ROUNDING = 1e-13  # smaller correlations of directions count as 0
 MOST_CORRELATED = 3  # directions whose expectations are integrated together
 
 

@@ -46,7 +46,7 @@ class Population(Protocol):
 
     @property
     def spike_sum(self) -> Floats:
-        """The sum of the spikes' directions, zero where there are none."""
+        """The sum of the spikes' directions, zero for a population without spikes."""
 
     @property
     def counts(self) -> Literal["exact", "sampled"]:

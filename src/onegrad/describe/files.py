@@ -41,7 +41,7 @@ def digest_of_array(array: NDArray[np.float64]) -> str:
 
 
 def checksum_of_text(text: str) -> str:
-    """Return the short digest of a text to the letter; what UTF-8 cannot say counts too."""
+    """Return the short digest of a string; lone surrogates count too."""
     return checksum_of_bytes(text.encode(errors="surrogatepass"))
 
 

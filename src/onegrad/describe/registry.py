@@ -137,7 +137,7 @@ class Registry(Generic[T]):
 
 
 def make_named(registry: Registry[Callable[..., T]], text: str, *, field: str) -> tuple[str, T]:
-    """Return the canonical "name:argument" of a text and what the registered callable makes of it.
+    """Return the canonical "name:argument", and the object that the registered callable makes.
 
     A default is written out: "huber" becomes "huber:1".
     """

@@ -1,7 +1,7 @@
-"""Tables for a person: plain data that becomes a text of a screenful, HTML, or a terminal's table.
+"""Tables as plain data, shown as text on one screen, as HTML, or as a terminal's table.
 
-What commands print and what results show of themselves is one table: `cli/output.py` prints it
-whole, `repr` as much as a screen holds, a notebook as HTML.
+Commands and results show the same table: `cli/output.py` prints it whole, `repr` shows as much as
+fits on a screen, a notebook shows HTML.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def _field_text(value: object) -> str:
 
 
 def clipped(text: str, length: int) -> str:
-    """Return a text of at most this length, an ellipsis at its end where it is longer."""
+    """Return the text, cut to this length with an ellipsis if it is longer."""
     return text if len(text) <= length else f"{text[: length - 1]}…"
 
 

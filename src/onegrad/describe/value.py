@@ -434,7 +434,7 @@ RULES = {
     "float_type": "must be a number; correct it",
     "finite_number": "must be a finite number; replace it",
     "bool_type": "must be true or false; choose one",
-    "string_type": "must be a text; correct it",
+    "string_type": "must be a string; put it in quotes",
     "tuple_type": "must be a list; correct it",
     "literal_error": "must be {expected}; choose one",
     "model_type": "must be a table of fields; correct it",
