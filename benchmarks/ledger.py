@@ -42,7 +42,7 @@ from onegrad.papers.panel_registry import KINDS, PANELS, STUDIES, PanelDeclarati
 ROOT = Path(__file__).parents[1]
 LEDGER = ROOT / "tests" / "ledger.json"
 REGISTRIES: dict[str, Any] = {"function": FUNCTIONS, "loss": LOSSES, "rule": RULES, "model": MODELS}
-REGISTRIES |= {"source": SOURCES.registry, "teacher": TEACHERS.registry, "panel kind": KINDS}
+REGISTRIES |= {"source": SOURCES, "teacher": TEACHERS, "panel kind": KINDS}
 OPERATORS = ("__getitem__", "__len__", "__iter__", "__call__")
 # What may be reworded.
 SENTENCES = ("caption", "shows", "title", "label", "sentence", "story", "follows")
@@ -214,8 +214,8 @@ def other_names() -> Entries:
     """Yield what is registered, what is installed, and variables of the environment."""
     for noun, registry in REGISTRIES.items():
         for name in registry:
-            forms = registry[name].names(name) if hasattr(registry[name], "names") else name
-            yield f"{noun} {name}", plain(forms)
+            forms = [form for form in registry.forms() if form.partition(":")[0] == name]
+            yield f"{noun} {name}", plain(forms if noun in ("loss", "rule", "model") else name)
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     for name in (*project["optional-dependencies"], *project["scripts"]):
         yield f"installed {name}", ""

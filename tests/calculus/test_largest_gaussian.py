@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from onegrad.calculus.function import not_largest
+from onegrad.calculus.largest_gaussian import not_largest
 
 DRAWS = 400_000
 

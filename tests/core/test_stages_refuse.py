@@ -94,7 +94,7 @@ def test_curves_over_fields_that_change_the_axes_of_results_are_refused():
 
 
 def test_problem_files_must_be_named_by_a_path():
-    with pytest.raises(InvalidInput, match=r"^file=5: must be a path; give a text or a Path$"):
+    with pytest.raises(InvalidInput, match=r"^file=5: must be a path; give a string or a Path$"):
         Problem.load(5)
     with pytest.raises(InvalidInput, match=r"^changes=5: must be a table of values by path; "):
         small().replace(5)

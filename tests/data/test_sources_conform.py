@@ -12,7 +12,7 @@ from onegrad.data.source import SOURCES, Source
 from onegrad.describe.value import Positive
 
 N, SPREAD, LIMIT = 10, 3.0, 4.0  # LIMIT in standard errors
-BUILT_IN = [kind for kind in SOURCES.registry if SOURCES.registry.mark(kind) is None]
+BUILT_IN = [kind for kind in SOURCES if SOURCES.mark(kind) is None]
 
 
 class SingleSpike(Source):
@@ -48,7 +48,7 @@ EXAMPLES = {"mixture": mixture, "empirical": empirical, "single_spike": SingleSp
 
 @pytest.fixture(autouse=True)
 def registered(monkeypatch):
-    monkeypatch.setattr(SOURCES.registry, "entries", dict(SOURCES.registry.entries))
+    monkeypatch.setattr(SOURCES, "entries", dict(SOURCES.entries))
     register_source(SingleSpike)
 
 

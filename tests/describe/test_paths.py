@@ -3,7 +3,7 @@
 import pytest
 
 from onegrad import InvalidInput
-from onegrad.describe.value import Branch, at, by_path, dotted, leaves
+from onegrad.describe.value import NestedChange, at, by_path, dotted, leaves
 
 NESTED = {"a": {"b": 1}, "list": [{"w": 2}, {"w": 2}, {"w": 3, "x": 4}]}
 
@@ -16,8 +16,8 @@ def test_double_underscores_are_dots():
 def test_values_by_path_make_a_tree():
     tree = by_path({"a.b": 1, "a.c": 2, "d": {"plain": 3}})
     assert tree == {"a": {"b": 1, "c": 2}, "d": {"plain": 3}}
-    assert isinstance(tree["a"], Branch)
-    assert not isinstance(tree["d"], Branch)  # a value replaces its field
+    assert isinstance(tree["a"], NestedChange)
+    assert not isinstance(tree["d"], NestedChange)  # a value replaces its field
 
 
 @pytest.mark.parametrize("paths", [("a", "a.b"), ("a.b", "a"), ("a.b", "a.b.c")])

@@ -13,7 +13,7 @@ from onegrad.describe.value import (
     Real,
     Unit,
     Value,
-    bounds,
+    bounds_of,
     count_fields,
     nested_fields,
     plain_type,
@@ -68,7 +68,7 @@ def test_whole_numbers_are_those_of_all_nested_fields():
     ],
 )
 def test_bounds_are_read_inside_unions_too(model, name, expected):
-    assert bounds(model, name) == expected
+    assert bounds_of(model.model_fields[name]) == expected
 
 
 def test_plain_types_are_what_a_person_writes():

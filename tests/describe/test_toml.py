@@ -30,7 +30,7 @@ def test_another_array_in_its_place_is_noticed(tmp_path):
     path = tmp_path / "p.toml"
     write_fields({"large": Array(np.arange(100))}, path)
     np.savez(tmp_path / "p.npz", array0=np.arange(100.0) + 1)
-    with pytest.raises(InvalidInput, match="has another digest than the TOML says"):
+    with pytest.raises(InvalidInput, match="has another digest than the TOML states"):
         read_fields(path)
     (tmp_path / "p.npz").unlink()
     with pytest.raises(InvalidInput, match="has no readable array 'array0'; restore the file"):

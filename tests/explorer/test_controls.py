@@ -67,7 +67,7 @@ def test_a_registered_teacher_is_offered_with_its_own_fields():
             "values": ["wave_of_tests"],
         }
     finally:
-        del TEACHERS.registry.entries["wave_of_tests"]
+        del TEACHERS.entries["wave_of_tests"]
 
 
 def test_every_control_has_words_and_every_slider_a_range_that_holds_its_value():

@@ -12,6 +12,7 @@ from onegrad.core.model_names import resolve_models
 from onegrad.core.problem_readout import fit_models
 from onegrad.core.streams import Streams
 from onegrad.core.trial import run_trial
+from onegrad.data.teachers import projection_coefficients, reads_one_projection
 from onegrad.moments import pairs
 from onegrad.moments.exact_errors import exact_test_mse
 from onegrad.moments.feature_laws import preactivation_laws
@@ -34,7 +35,10 @@ def dense_test_mse(instance, first, model_map, weights, orders=150):
             omega *= correlation
             omega += np.outer(coefficients, coefficients)
         np.fill_diagonal(omega, model_map.second_moment(law))
-        g = instance.teacher.coefficients(law.gaussian, orders)
+        if reads_one_projection(instance.teacher):
+            g = projection_coefficients(instance.teacher, law.gaussian, orders)
+        else:
+            g = instance.teacher.linear_part(law.gaussian)[0] * np.eye(1, orders + 1)[0]
         cov = law.target
         r = cov[:, 0] / law.deviations if cov.shape[1] else np.zeros(k)
         psi = sum(a[q] * g[q] * r**q for q in range(orders + 1))

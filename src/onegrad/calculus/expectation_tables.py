@@ -7,7 +7,7 @@ a polynomial in s at each of them give all values.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.polynomial import chebyshev
@@ -73,6 +73,17 @@ def clenshaw(points: Floats, coefficients: Floats) -> Floats:
     return points * current - previous + coefficients[0]
 
 
+def taylor_sum(terms: Sequence[Floats] | Floats, factors: Sequence[Floats]) -> Floats:
+    """Return t_0 + f_1 (t_1 + f_2 (t_2 + …)), by Horner's scheme; factors may be left over.
+
+    With derivatives as terms and factors δ/1, δ/2, … this is Taylor's series at a distance δ.
+    """
+    value: Floats = terms[-1]
+    for place in range(len(terms) - 1, 0, -1):
+        value = value * factors[place - 1] + terms[place - 1]
+    return value
+
+
 SPACING = 0.25  # of table means, in the smallest deviation
 TERMS = 11  # of Taylor's series: (1/8)^11 √(17!/6!)/11! leaves 2e−12
 TOLERANCE = 1e-12
@@ -96,9 +107,13 @@ def tabulated_coefficients(
         return None
     grid = np.linspace(low, high, count) if high > low else np.array([low, low + 1.0])
     whole = order + TERMS
-    table = interpolate(
-        lambda nodes: _on_grid(exact, grid, nodes, whole), scales, tolerance=TOLERANCE
-    )
+
+    def on_grid(nodes: Floats) -> Floats:
+        """Return the coefficients at all pairs of grid and nodes, (order + 1)·grid × nodes."""
+        means, deviations = np.repeat(grid, len(nodes)), np.tile(nodes, len(grid))
+        return exact(means, deviations, whole).reshape(-1, len(nodes))
+
+    table = interpolate(on_grid, scales, tolerance=TOLERANCE)
     if table is None:
         return None
     by_place = np.ascontiguousarray(table.reshape(whole + 1, count, -1).transpose(2, 1, 0))
@@ -108,26 +123,17 @@ def tabulated_coefficients(
         part = slice(start, start + BLOCK)
         nearest = np.minimum(np.rint((means[part] - low) / step).astype(int), count - 1)
         shift = (means[part] - grid[nearest]) / deviations[part]
-        out[:, part] = _taylor(by_place[own[part], nearest], shift, order)
+        out[:, part] = _moved(by_place[own[part], nearest], shift, order)
     return out
 
 
-def _on_grid(exact: Coefficients, grid: Floats, nodes: Floats, order: int) -> Floats:
-    """Return the coefficients at all pairs of grid and nodes, (order + 1)·grid × nodes."""
-    means, deviations = np.repeat(grid, len(nodes)), np.tile(nodes, len(grid))
-    return exact(means, deviations, order).reshape(-1, len(nodes))
-
-
-def _taylor(rows: Floats, shift: Floats, order: int) -> Floats:
+def _moved(rows: Floats, shift: Floats, order: int) -> Floats:
     """Return â_l at means moved by `shift` deviations, from rows of coefficients at one mean each.
 
     â_l(m + δs) = Σ_j δ^j/j! · √((l+j)!/l!) · â_{l+j}(m)
     """
     out = np.empty((order + 1, len(shift)))
     for degree in range(order + 1):
-        value = np.zeros_like(shift)
-        for j in range(TERMS, 0, -1):
-            # Horner's scheme: the factor of term j beside that of term j − 1.
-            value = (value + rows[:, degree + j]) * (shift * np.sqrt(degree + j) / j)
-        out[degree] = value + rows[:, degree]
+        factors = [shift * np.sqrt(degree + j) / j for j in range(1, TERMS + 1)]
+        out[degree] = taylor_sum(rows[:, degree : degree + TERMS + 1].T, factors)
     return out

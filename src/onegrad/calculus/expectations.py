@@ -1,21 +1,18 @@
 """Gaussian expectations of a function: E[σ(m + s z) H_l(z)] and E[σ(m + s z)²], z ~ N(0, 1).
 
-Closed forms where they exist. Otherwise the trapezoid rule on [−12, 12], which converges
-exponentially for smooth σ, or Gauss–Legendre panels split at the kinks. Gauss–Hermite is not
-used: the poles of tanh make 120 nodes err by 1e−4 at s = 4, a kink by more at any s.
+One value comes from a closed form if σ has one. Otherwise it is integrated by the trapezoid rule on
+[−12, 12], which converges exponentially for smooth σ, or by Gauss–Legendre panels split at the
+kinks. Gauss–Hermite is not used: the poles of tanh make 120 nodes err by 1e−4 at s = 4, a kink by
+more at any s.
 
-Expectations of one function at very many (mean, deviation), from rows kept between calls.
+Values at many m and s are interpolated, because the expectations are analytic in both:
 
-D_q(m, v) = E σ^{(q)}(m + √(2v) z) obeys ∂D_q/∂m = D_{q+1} and, because Gaussians solve the heat
-equation, ∂D_q/∂v = D_{q+2}. So a row D_0, D_1, …, D_6 at one place gives every D_q near it by
-Taylor's series in both arguments. Rows lie at deviations in a geometric series and at means a
-eighth of a deviation apart; they are integrated once, when they are first needed.
-
-E[σ(m + s_i z) H_q(z)] for a whole matrix of means m, one column per neuron.
-
-Closed forms are applied entry by entry. Otherwise the expectations, which are analytic in m and s,
-are interpolated by Chebyshev polynomials in both, to about 1e−9 of their largest value; where the
-means spread too far for that, every entry is integrated.
+- `hermite_coefficients` of many pairs uses a table in m and Taylor's series
+  (`expectation_tables.py`);
+- `smoothed_derivatives` uses Taylor's series in both arguments around rows that are stored between
+  calls;
+- `LocalExpectations` uses Chebyshev polynomials in both, for a matrix of means with one column per
+  neuron.
 """
 
 from __future__ import annotations
@@ -34,6 +31,7 @@ from onegrad.calculus.expectation_tables import (
     clenshaw,
     interpolate,
     tabulated_coefficients,
+    taylor_sum,
     to_unit,
 )
 from onegrad.calculus.function import (
@@ -114,14 +112,8 @@ def _integrate(
         if values is not None:
             return values.reshape(order + 1, *means.shape)
     if m.size >= TABLE_FROM:
-        table = tabulated_coefficients(
-            lambda nodes, scales, most: _quadrature(
-                activation, nodes, scales, most, squared=squared
-            ),
-            m,
-            s,
-            order,
-        )
+        exact = functools.partial(_quadrature, activation, squared=squared)
+        table = tabulated_coefficients(exact, m, s, order)
         if table is not None:
             return table.reshape(order + 1, *means.shape)
     return _quadrature(activation, m, s, order, squared=squared).reshape(order + 1, *means.shape)
@@ -233,6 +225,8 @@ def theorem_degree(strength: float, *, cap: int = DEGREE_CAP) -> int:
     return min(cap, max(1, ceil(beta / (1 - beta + 1e-6))))
 
 
+# Rows s^q D_q, q = 0 … 6, of D_q(m, v) = E σ^{(q)}(m + √(2v) z). As ∂D_q/∂m = D_{q+1} and, because
+# Gaussians solve the heat equation, ∂D_q/∂v = D_{q+2}, a row gives every D_q near its place.
 RATIO = 1.02  # of neighbouring deviations
 SPACING = 0.125  # of means, in deviations
 LAST = 6  # order of a row
@@ -260,7 +254,7 @@ def smoothed_derivatives(
     rows = _gathered(function, places, nearest)
     shift = relative - nearest * SPACING  # in deviations
     growth = 0.5 * ((flat_s / scale) ** 2 - 1)  # of v, in squared deviations
-    out = _taylor(rows, shift, growth, order)
+    out = _moved_rows(rows, shift, growth, order)
     for q in range(1, order + 1):
         out[q] /= scale**q
     return out.reshape(order + 1, *m.shape)
@@ -290,7 +284,7 @@ def _squared(function: Function) -> Function:
 
 
 def _is_outside(m: Floats, s: Floats) -> bool:
-    """Return whether rows would not cover these places."""
+    """Return whether no rows are stored near some of the arguments."""
     return float(s.min()) < SMALLEST or float(np.max(np.abs(m) / s)) > FARTHEST
 
 
@@ -320,21 +314,19 @@ def _gathered(function: Function, places: Ints, nearest: Ints) -> Floats:
     return np.concatenate(blocks)[starts[own] + nearest]
 
 
-def _taylor(rows: Floats, shift: Floats, growth: Floats, order: int) -> Floats:
-    """Return s^q D_q = Σ_{a,b} shift^a/a! · growth^b/b! · row_{q+a+2b}, by Horner's scheme."""
+def _moved_rows(rows: Floats, shift: Floats, growth: Floats, order: int) -> Floats:
+    """Return s^q D_q = Σ_{a,b} shift^a/a! · growth^b/b! · row_{q+a+2b} for q ≤ order."""
     columns = np.ascontiguousarray(rows.T)
-    parts = [shift / a for a in range(1, LAST + 1)]
-    moved = {}  # s^q D_q at the new mean, and at the row's deviation; D_0 needs even orders alone
-    for q in range(0, LAST + 1, 1 if order else 2):
-        value = columns[LAST]
-        for a in range(LAST - q, 0, -1):
-            value = value * parts[a - 1] + columns[q + a - 1]
-        moved[q] = value
-    out = np.zeros((order + 1, len(shift)))
-    for q in range(order + 1):
-        for b in range((LAST - q) // 2, -1, -1):
-            out[q] = out[q] * (growth / (b + 1)) + moved[q + 2 * b]
-    return out
+    by_mean = [shift / a for a in range(1, LAST + 1)]
+    by_variance = [growth / b for b in range(1, LAST // 2 + 1)]
+    # At the new mean and the row's deviation; D_0 needs even orders alone.
+    moved = {q: taylor_sum(columns[q:], by_mean) for q in range(0, LAST + 1, 1 if order else 2)}
+    return np.stack(
+        [
+            taylor_sum([moved[p] for p in range(q, LAST + 1, 2)], by_variance)
+            for q in range(order + 1)
+        ]
+    )
 
 
 @functools.lru_cache(maxsize=20_000)

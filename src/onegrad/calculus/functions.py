@@ -57,7 +57,7 @@ def get(text: str, *, field: str = "activation") -> Function:
         families = [f"hermite:DEGREE (up to {LARGEST_DEGREE})", f"{LEAKY}:SLOPE"]
         known = [*BUILT_IN, *families, *FUNCTIONS.added()]
         raise FUNCTIONS.unknown(text, field=field, known=known)
-    # What a registered function computes can change: such formulas are read anew.
+    # A registered function can be replaced, so formulas that use one are not cached.
     read = _read if _uses_registered(text) else _remembered
     return read(text, field)
 

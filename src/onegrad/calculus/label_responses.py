@@ -1,8 +1,8 @@
-"""The labels of types: what they are given a point's output u, and what a loss makes of both.
+"""Labels of types: expectations of a loss over a point's label and its output u.
 
 Given its type t, a point's output is u ~ N(a_t, v_t). Its label is fixed by the type, or follows
 from the teacher's projection s ~ N(s̄_t, σ_t²), whose covariance with u is r_t. With f(u, y) =
-ℓ'(y, prox(u)) the equations ask for E f, E ∂f/∂u, E f² and h_t = (E[(s − s̄_t)f] − r_t E f_u)/σ_t²,
+ℓ'(y, prox(u)) the equations need E f, E ∂f/∂u, E f² and h_t = (E[(s − s̄_t)f] − r_t E f_u)/σ_t²,
 which is Stein's lemma without the derivative of a label that may jump.
 """
 
@@ -263,7 +263,9 @@ def _half_line(outputs: Outputs, cut: Floats, y: float) -> tuple[Floats, Floats]
 
 def _node_responses(labels: TypeLabels, loss: NamedLoss, outputs: Outputs) -> Responses:
     nodes = _label_nodes(labels, loss, outputs)
-    f, slopes, square = gaussian_response(loss, nodes.labels, nodes.law.mean, **_plain(nodes.law))
+    f, slopes, square = gaussian_response(
+        loss, nodes.labels, nodes.law.mean, variance=nodes.law.variance, gamma=nodes.law.reach
+    )
     mean, slope, power, product = (
         np.sum(nodes.weights * values, axis=0) for values in (f, slopes, square, nodes.offsets * f)
     )
@@ -272,12 +274,10 @@ def _node_responses(labels: TypeLabels, loss: NamedLoss, outputs: Outputs) -> Re
 
 def _node_losses(labels: TypeLabels, loss: NamedLoss, outputs: Outputs) -> GaussianLosses:
     nodes = _label_nodes(labels, loss, outputs)
-    values = gaussian_losses(loss, nodes.labels, nodes.law.mean, **_plain(nodes.law))
+    values = gaussian_losses(
+        loss, nodes.labels, nodes.law.mean, variance=nodes.law.variance, gamma=nodes.law.reach
+    )
     return GaussianLosses(*(np.sum(nodes.weights * value, axis=0) for value in values))
-
-
-def _plain(law: Outputs) -> dict[str, Floats]:
-    return {"variance": law.variance, "gamma": law.reach}
 
 
 class _LabelNodes(NamedTuple):

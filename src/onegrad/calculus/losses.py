@@ -1,17 +1,12 @@
 """Losses of the readout: convex ℓ(y, u) of a label y and an output u, by name or your own.
 
-Proximal points x = argmin ℓ(y, x) + (x − u)²/(2γ) of convex losses, by Newton's method.
+x = prox(u) = argmin ℓ(y, x) + (x − u)²/(2γ), f(u) = ℓ'(y, x) = (u − x)/γ and f_u = ∂f/∂u. The
+proximal point solves x + γℓ'(y, x) = u. The left side rises with a slope of at least 1, so there is
+one solution, between u and u − γℓ'(y, u). Labels of hinges and of the logistic loss are ±1. All
+arguments are arrays that broadcast.
 
-x solves x + γℓ'(y, x) = u. The left side rises with a slope of at least 1: there is one solution,
-between u and u − γℓ'(y, u).
-
-Convex losses ℓ(y, u) of label y and output u, one class each; `losses.py` knows their names.
-
-x = prox(u) = argmin ℓ(y, x) + (x − u)²/(2γ), f(u) = ℓ'(y, x) = (u − x)/γ and f_u = ∂f/∂u. Labels of
-hinges and of the logistic loss are ±1. All arguments are arrays that broadcast.
-
-`get_loss("logistic")` is one of onegrad's (`losses.py` has their formulas), `register_loss`
-adds one of your own, of which only ℓ and ℓ' are needed.
+`get_loss("logistic")` is one of onegrad's losses; `register_loss` adds one of your own, of which
+only ℓ and ℓ' are needed.
 """
 
 from __future__ import annotations
@@ -27,7 +22,7 @@ from scipy.special import expit
 
 from onegrad.describe.exceptions import InvalidInput, NotConverged
 from onegrad.describe.numbers import Floats, shown, text
-from onegrad.describe.registry import Families, NamedFamily, mark_of_source, spelled_number
+from onegrad.describe.registry import Registry, make_named, mark_of_source
 
 TOLERANCE = 1e-14  # of 1 + |x|
 MOST_STEPS = 200
@@ -430,37 +425,27 @@ def _floats(*values: Any) -> tuple[Floats, ...]:
     return tuple(np.asarray(value, dtype=np.float64) for value in values)
 
 
-def _huber(delta: str) -> HuberLoss:
-    return HuberLoss(float(delta))
-
-
-LOSSES: Families[Loss] = Families(
+LOSSES: Registry[Callable[..., Loss]] = Registry(
     "losses",
-    "loss",
     {
-        "square": NamedFamily(SquareLoss),
-        "logistic": NamedFamily(LogisticLoss),
-        "squared_hinge": NamedFamily(SquaredHingeLoss),
-        "hinge": NamedFamily(HingeLoss),
-        "huber": NamedFamily(_huber, "DELTA", spelled_number("DELTA", DELTA)),
+        "square": SquareLoss,
+        "logistic": LogisticLoss,
+        "squared_hinge": SquaredHingeLoss,
+        "hinge": HingeLoss,
     },
     home=__name__,
 )
+LOSSES.put("huber", HuberLoss, argument="DELTA", default=DELTA)
 
 
 def get_loss(text: str, *, field: str = FIELD) -> NamedLoss:
-    """Return the loss of a text, `name` or `name:argument`; `field` is what an error calls it."""
-    return NamedLoss(*LOSSES.made(text, field=field))
+    """Return the loss of `name` or `name:argument`; `field` is what an error calls it."""
+    return NamedLoss(*make_named(LOSSES, text, field=field))
 
 
 def loss_name(text: str) -> str:
     """Return the one text of a loss, as `huber:1` for `huber`; for validators of fields."""
     return get_loss(text, field="loss").name
-
-
-def loss_mark(text: str) -> str | None:
-    """Return what a user's loss is known by in keys of rows; None for what comes with onegrad."""
-    return LOSSES.mark_of(text, field=FIELD)
 
 
 def register_loss(name: str, make: type, *, argument: str | None = None) -> None:
@@ -477,4 +462,4 @@ def register_loss(name: str, make: type, *, argument: str | None = None) -> None
     missing = [method for method in needed if not callable(getattr(make, method, None))]
     if missing:
         raise InvalidInput(f"make={shown(make)}: must have {', '.join(missing)}; add it")
-    LOSSES.add(name, NamedFamily(make, argument), mark=mark_of_source(make))
+    LOSSES.add(name, make, mark=mark_of_source(make), argument=argument)

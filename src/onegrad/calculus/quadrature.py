@@ -1,6 +1,4 @@
-"""Quadrature rules for standard normal coordinates: one at a time, or many together.
-
-Quadrature rules for standard normal coordinates: one at a time, products, and many together.
+"""Quadrature rules for standard normal coordinates: one, products of several, and many together.
 
 A rule is a pair (nodes, weights); weights sum to 1. Nodes of several coordinates are rows.
 """

@@ -1,17 +1,12 @@
 """Update rules of the first layer: the direction D of a step F ← F + ηD, by name or your own.
 
-Directions of a step of the first layer, made from its gradient: one class per update rule.
-
-G is the descent direction of one batch (minus the gradient, k × n, see `step.py`), X̃ its inputs
-(N × n), and D the direction of the step F ← F + ηD. `rules.py` knows these by name.
-
-G is the descent direction of one batch (minus the gradient, k × n, see `step.py`), X̃ its inputs
-(N × n). `get_rule("polar")` is one of onegrad's (`rules.py` has their formulas),
-`register_rule` adds one of your own.
+G is the descent direction of one batch (minus the gradient, k × n, see `core/step.py`), X̃ its
+inputs (N × n). `get_rule("polar")` is one of onegrad's rules; `register_rule` adds one of your own.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -22,13 +17,7 @@ from scipy.linalg.blas import dsyrk
 from onegrad.calculus.spectra import solve_ridge
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.numbers import Floats, is_called_with, shown, text
-from onegrad.describe.registry import (
-    Families,
-    NamedFamily,
-    mark_of_source,
-    number_text,
-    spelled_number,
-)
+from onegrad.describe.registry import Registry, make_named, mark_of_source, number_text
 from onegrad.machine.cost import Stage
 
 FIELD = "training.rule"  # what error messages call the field that names a rule
@@ -160,21 +149,10 @@ class Rule(Protocol):
         """Return what D costs beyond G, for k = width, n = dimension and N = samples."""
 
 
-def _whitened(damping: str) -> Whitened:
-    return Whitened(float(damping))
-
-
-RULES: Families[Rule] = Families(
-    "update rules",
-    "rule",
-    {
-        "gradient": NamedFamily(Gradient),
-        "sign": NamedFamily(Sign),
-        "polar": NamedFamily(Polar),
-        "whitened": NamedFamily(_whitened, "DAMPING", spelled_number("DAMPING", DAMPING)),
-    },
-    home=__name__,
+RULES: Registry[Callable[..., Rule]] = Registry(
+    "update rules", {"gradient": Gradient, "sign": Sign, "polar": Polar}, home=__name__
 )
+RULES.put("whitened", Whitened, argument="DAMPING", default=DAMPING)
 
 
 @dataclass(frozen=True)
@@ -244,18 +222,13 @@ def _is_finite(matrix: Floats) -> bool:
 
 
 def get_rule(text: str, *, field: str = FIELD) -> NamedRule:
-    """Return the rule of a text, `name` or `name:argument`; `field` is what an error calls it."""
-    return NamedRule(*RULES.made(text, field=field))
+    """Return the rule of `name` or `name:argument`; `field` is what an error calls it."""
+    return NamedRule(*make_named(RULES, text, field=field))
 
 
 def rule_name(text: str, *, field: str = "rule") -> str:
     """Return the one text of a rule, as `whitened:0.1` for `whitened`; for validators of fields."""
     return get_rule(text, field=field).name
-
-
-def rule_mark(text: str) -> str | None:
-    """Return what a user's rule is known by in keys of rows; None for what comes with onegrad."""
-    return RULES.mark_of(text, field=FIELD)
 
 
 def register_rule(name: str, make: Callable[..., Any], *, argument: str | None = None) -> None:
@@ -278,23 +251,12 @@ def register_rule(name: str, make: Callable[..., Any], *, argument: str | None =
             raise InvalidInput(
                 f"make={shown(make)}: must be called as make(gradient, inputs); correct it"
             )
-        family = NamedFamily(_FromFunction(make))
     else:
         missing = [m for m in ("needs_inputs", "direction", "stages") if not hasattr(make, m)]
         if missing:
             raise InvalidInput(f"make={shown(make)}: must have {', '.join(missing)}; add it")
-        family = NamedFamily(make, argument)
-    RULES.add(name, family, mark=mark_of_source(make))
-
-
-@dataclass(frozen=True)
-class _FromFunction:
-    """What makes the rule of a function; a value, so that it can be pickled."""
-
-    function: Callable[[Floats, Inputs], Floats]
-
-    def __call__(self) -> Rule:
-        return FunctionRule(self.function)
+    made = make if isinstance(make, type) else functools.partial(FunctionRule, make)
+    RULES.add(name, made, mark=mark_of_source(make), argument=argument)
 
 
 def with_momentum(gradient: Floats, buffer: Floats | None, momentum: float) -> Floats:

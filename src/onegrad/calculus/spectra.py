@@ -18,7 +18,7 @@ LEADING = 40  # singular values that are kept
 MOST_OUTLIERS = 12
 FITTED, FEWEST_FITTED = 20, 6  # bulk values below a candidate that its edge is fitted to
 FEWEST_VALUES = 8
-BULK_SHARE = 2  # bulk values that every outlier needs: a gap in a short ragged bulk is none
+BULK_SHARE = 2  # bulk values that every outlier needs: a short bulk has gaps by chance
 MARGIN = 5.0  # edge units: Tracy and Widom's law exceeds 5 once in 10⁵ times
 RESOLUTION = 1e-7  # of the largest value: smaller ones are lost in the Gram matrix
 LARGEST_BAND = 8  # of a prediction: towards a = ½ the count has no bound

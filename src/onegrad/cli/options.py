@@ -254,11 +254,15 @@ def check_used(problem: Problem, given: dict[str, Any]) -> None:
 
 def _contradictions(problem: Problem, given: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield options that nothing reads in this problem, with the rule and the remedy."""
+    from onegrad.data.empirical import EmpiricalData
+    from onegrad.data.mixture_source import MixtureSource
+
     if "labels" in given and not problem.teacher.reads_labels:
         yield "labels", "are read by class labels alone; add --task classification"
     if "test_samples" in given and problem.test == "exact":
         yield "test_samples", "an exact test error needs no test points; add --test sampled"
-    file = getattr(problem.data, "file", None)
+    data = problem.data
+    file = data.file if isinstance(data, EmpiricalData) else None
     if "label_column" in given and Path(file or "").suffix.lower() not in TABLES:
         yield "label_column", "belongs to a CSV or Parquet table, the data are none; leave it out"
     if problem.training.steps == 1:
@@ -266,12 +270,13 @@ def _contradictions(problem: Problem, given: dict[str, Any]) -> Iterator[tuple[s
             yield "momentum", "acts from the second step on; raise --steps, or leave it out"
         if given.get("batches") == "reused":
             yield "batches", "one step has one batch; raise --steps, or leave it out"
-    components = getattr(problem.data, "components", None)
-    if components is not None and len(components) == 1:
+    if not isinstance(data, MixtureSource):
+        return
+    if len(data.components) == 1:
         for name in ("alignment", "equal_totals"):
             if given.get(name):
                 yield name, "compares components, there is one; add --components, or leave it out"
-    if components is not None and not problem.data.has_spikes:
+    if not data.has_spikes:
         for name in ("strengths", "spread", "alignment", "equal_totals"):
             if given.get(name):
                 yield name, "is about spikes, there are none; raise --rank, or leave it out"
@@ -445,7 +450,7 @@ def _is_rows(fields: dict[str, Any], given: dict[str, Any]) -> bool:
         fields["data"] = {name: value for name, value in data.items() if name in taken}
         return True
     kind = SOURCES.kind(data)
-    return kind in SOURCES.registry and not SOURCES.registry[kind].exact_moments
+    return kind in SOURCES and not SOURCES[kind].exact_moments
 
 
 def _set_rows(fields: dict[str, Any], given: dict[str, Any]) -> None:
@@ -557,9 +562,9 @@ def _refuse_of_others(given: dict[str, Any], kind: str) -> set[str]:
     """Return the fields that teachers of another kind alone have; refuse options for them."""
     from onegrad.data.teachers import TEACHERS
 
-    if kind not in TEACHERS.registry:
+    if kind not in TEACHERS:
         return set()  # the problem says which there are
-    own = set(TEACHERS.registry[kind].model_fields)
+    own = set(TEACHERS[kind].model_fields)
     others = {name for other in TEACHERS.kinds() for name in other.model_fields} - own
     for name, path in paths().items():
         if path in {f"teacher.{other}" for other in others}:

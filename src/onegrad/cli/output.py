@@ -17,11 +17,11 @@ from rich.progress import (
     TextColumn,
     TimeRemainingColumn,
 )
-from rich.table import Table
+from rich.table import Table as RichTable
 from rich.text import Text
 
 from onegrad.describe.numbers import duration
-from onegrad.describe.tables import OnScreen, ScreenTable
+from onegrad.describe.tables import ShownAsTable, Table
 from onegrad.sweeps.plan import Plan
 from onegrad.verbs.plan import Foreseen
 
@@ -131,14 +131,16 @@ class SweepProgress(_Bar):
             print(text, file=sys.stderr, flush=True)
 
 
-def print_rich(table: Table) -> None:
+def print_rich(table: RichTable) -> None:
     """Print a table; in a pipe 120 columns wide."""
     Console(width=None if sys.stdout.isatty() else 120).print(table)
 
 
-def print_table(table: ScreenTable) -> None:
+def print_table(table: Table) -> None:
     """Print a table whole, then its notes."""
-    drawn = Table(caption=Text(table.caption) if table.caption else None, caption_justify="left")
+    drawn = RichTable(
+        caption=Text(table.caption) if table.caption else None, caption_justify="left"
+    )
     for place, title in enumerate(table.columns):
         justify = "left" if place < table.left else "right"
         drawn.add_column(Text(title), justify=justify, overflow="fold")  # type: ignore[arg-type]
@@ -149,9 +151,9 @@ def print_table(table: ScreenTable) -> None:
         click.echo(note)
 
 
-def print_result(result: OnScreen) -> None:
+def print_result(result: ShownAsTable) -> None:
     """Print what a result shows of itself."""
-    print_table(result.screen_table())
+    print_table(result.summary_table())
 
 
 def announced(

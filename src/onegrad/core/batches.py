@@ -152,7 +152,7 @@ class BatchDraw:
         if len(known) < len(parts):
             return None
         labels: Floats = np.concatenate(known) - self.instance.subtracted.of(inputs)
-        noise: float = getattr(teacher, "noise", 0.0)
+        noise = teacher.label_noise
         return labels + noise * rng.standard_normal(len(labels)) if noise else labels
 
     def _require_finite(self, labels: Floats) -> None:

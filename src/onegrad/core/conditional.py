@@ -19,7 +19,7 @@ from scipy.linalg import LinAlgError, cholesky
 from onegrad.calculus.expectations import SMALLEST_DEVIATION, LocalExpectations
 from onegrad.calculus.function import Function
 from onegrad.core.instance import Instance, Layers
-from onegrad.core.models import MODELS, Family, Model, NetworkMap
+from onegrad.core.models import MODELS, Model, NetworkMap
 from onegrad.core.problem import Problem
 from onegrad.data.mixture import GRANULE, Mixture
 from onegrad.describe.exceptions import InvalidInput
@@ -177,4 +177,4 @@ class ConditionalModel(Model):
         return 8.0 * (len(problem.data.part_labels) * k * k + 8 * min(m, GRANULE) * k)
 
 
-MODELS.put("conditional", Family(lambda request: ConditionalModel(request.text)))
+MODELS.put("conditional", lambda request: ConditionalModel(request.text))

@@ -52,7 +52,7 @@ def measure_errors(
 def _mean_targets(instance: Instance) -> Floats:
     """Return E[t_j | c] of the targets ±1 of class j, components × classes; flips lower them."""
     labels = np.array(instance.population.labels, dtype=float)[:, None]
-    kept = 1 - 2 * getattr(instance.problem.teacher, "flips", 0.0)
+    kept = 1 - 2 * instance.problem.teacher.flip_rate
     return kept * np.where(labels == np.array(instance.problem.classes), 1.0, -1.0)
 
 

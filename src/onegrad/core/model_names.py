@@ -57,13 +57,9 @@ def models_named(problem: Problem, names: Names, *, theorem_degree: int) -> list
 
 def parse_model(name: str, *, theorem_degree: int) -> Model:
     """Return the model of this name; "hermite" alone has the theorem's degree."""
-    text = name.strip().lower() if name.strip().lower() in MODELS else name.strip()
-    family, colon, argument = text.partition(":")
-    known = family if family in MODELS else family.lower()
-    if known not in MODELS or (colon and MODELS[known].argument is None):
-        raise MODELS.unknown(name, field="models", known=model_names())
-    whole = f"{known}{colon}{argument}"
-    made = MODELS[known].make(Request(whole, argument if colon else None, theorem_degree))
+    known, argument = MODELS.split(name, field="models")
+    whole = known if argument is None else f"{known}:{argument}"
+    made = MODELS[known](Request(whole, argument, theorem_degree))
     if not isinstance(made, Model):
         raise InvalidInput(
             f"models={whole!r}: its function returned {shown(made)}, no Model; register another"
@@ -73,4 +69,4 @@ def parse_model(name: str, *, theorem_degree: int) -> Model:
 
 def model_names() -> list[str]:
     """Return the names that models are asked for by."""
-    return [form for name in MODELS for form in MODELS[name].names(name)]
+    return MODELS.forms()

@@ -79,21 +79,7 @@ class Request:
     theorem_degree: int
 
 
-@dataclass(frozen=True)
-class Family:
-    """Models of one name: `make` answers a request. `argument` is shown in lists of names."""
-
-    make: Callable[[Request], Model]
-    argument: str | None = None
-    needs_argument: bool = False
-
-    def names(self, name: str) -> list[str]:
-        """Return how models of this family are asked for."""
-        forms = [] if self.needs_argument else [name]
-        return forms if self.argument is None else [*forms, f"{name}:{self.argument}"]
-
-
-MODELS: Registry[Family] = Registry("models", {}, home=__name__)
+MODELS: Registry[Callable[[Request], Model]] = Registry("models", home=__name__)
 
 
 def register_model(
@@ -111,12 +97,16 @@ def register_model(
     if isinstance(make, type):
         _require_model(make)
         model = make
-        family = Family(lambda request: model(request.text), argument)
-    else:
-        if not is_called_with(make, "request"):
-            raise InvalidInput(f"make={shown(make)}: must be called as make(request); change it")
-        family = Family(make, argument)
-    MODELS.add(name, family, mark=mark_of_source(make))
+        MODELS.add(
+            name,
+            lambda request: model(request.text),
+            mark=mark_of_source(make),
+            argument=argument,
+        )
+        return
+    if not is_called_with(make, "request"):
+        raise InvalidInput(f"make={shown(make)}: must be called as make(request); change it")
+    MODELS.add(name, make, mark=mark_of_source(make), argument=argument)
 
 
 def _require_model(make: type) -> None:
@@ -196,8 +186,8 @@ class UntrainedNetwork(TrainedNetwork):
 
 
 NETWORK = TrainedNetwork("network")
-MODELS.put("network", Family(lambda request: TrainedNetwork(request.text)))
-MODELS.put("untrained", Family(lambda request: UntrainedNetwork(request.text)))
+MODELS.put("network", lambda request: TrainedNetwork(request.text))
+MODELS.put("untrained", lambda request: UntrainedNetwork(request.text))
 
 
 @dataclass(frozen=True)
@@ -286,5 +276,5 @@ def _hermite(request: Request) -> HermiteModel:
     )
 
 
-MODELS.put("hermite", Family(_hermite, argument="DEGREE"))
-MODELS.put("linear", Family(lambda request: HermiteModel(request.text, 1)))
+MODELS.put("hermite", _hermite, argument="DEGREE")
+MODELS.put("linear", lambda request: HermiteModel(request.text, 1))

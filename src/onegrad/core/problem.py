@@ -11,8 +11,8 @@ import numpy as np
 from pydantic import AfterValidator, Field, PlainValidator, Strict, model_validator
 
 from onegrad.calculus import functions
-from onegrad.calculus.losses import get_loss, loss_mark, loss_name
-from onegrad.calculus.rules import rule_mark, rule_name
+from onegrad.calculus.losses import LOSSES, get_loss, loss_name
+from onegrad.calculus.rules import RULES, rule_name
 from onegrad.core.scaling import Scaling
 from onegrad.data.empirical import EmpiricalData as _EmpiricalData  # noqa: F401 (registers)
 from onegrad.data.joint_teachers import MultiIndex as _MultiIndex  # noqa: F401 (registers)
@@ -399,9 +399,9 @@ class Problem(Document):
             return fields
         fields = with_samples(fields)
         kind = TEACHERS.kind(fields.get("teacher", {}))
-        known = kind in TEACHERS.registry
+        known = kind in TEACHERS
         if known:
-            fields = TEACHERS.registry[kind].complete(fields)
+            fields = TEACHERS[kind].complete(fields)
         if not isinstance(fields.get("data", {}), Source | dict):
             return fields
         try:
@@ -410,7 +410,7 @@ class Problem(Document):
             raise InvalidInput(f"data.{error}") from None
         fields = source.complete({**fields, "data": source})
         kind = TEACHERS.kind(fields.get("teacher", {}))
-        if kind in TEACHERS.registry and TEACHERS.registry[kind].reads_labels:
+        if kind in TEACHERS and TEACHERS[kind].reads_labels:
             fields["data"] = source.with_labels()
         return fields
 
@@ -584,8 +584,7 @@ class Problem(Document):
     @cached_property
     def noisy(self) -> bool:
         """Whether labels have noise."""
-        noise: float = getattr(self.teacher, "noise", 0.0)
-        return noise > 0
+        return self.teacher.label_noise > 0
 
     @cached_property
     def for_training(self) -> Problem:
@@ -611,10 +610,10 @@ def registered_marks(problem: Problem) -> dict[str, str]:
     """Return digests of what users registered and the problem uses, by name."""
     names = {problem.network.activation, *problem.teacher.functions}
     marks = {name: functions.fingerprint(name) for name in sorted(names)}
-    marks |= {f"data {problem.data.kind}": SOURCES.registry.mark(problem.data.kind)}
-    marks |= {f"teacher {problem.teacher.kind}": TEACHERS.registry.mark(problem.teacher.kind)}
-    marks |= {f"rule {problem.training.rule}": rule_mark(problem.training.rule)}
-    marks |= {f"loss {problem.readout.loss}": loss_mark(problem.readout.loss)}
+    marks |= {f"data {problem.data.kind}": SOURCES.mark(problem.data.kind)}
+    marks |= {f"teacher {problem.teacher.kind}": TEACHERS.mark(problem.teacher.kind)}
+    marks |= {f"rule {problem.training.rule}": RULES.mark(problem.training.rule)}
+    marks |= {f"loss {problem.readout.loss}": LOSSES.mark(problem.readout.loss)}
     return {name: mark for name, mark in marks.items() if mark is not None}
 
 

@@ -1,10 +1,9 @@
 """Real data as a source of samples.
 
-What a description of real data leaves out and the data say: digest, classes, targets, weights.
-
-Left out, the preparation is that of the question asked: one shift and one scale for all rows,
-`centring="midpoint"`, which need no label of a test point, and nothing is added to them. With
-`centring="class"` it is the published one: classes of one trace, noise of deviation 1.
+A description may leave out the digest, classes, targets and weights: they follow from the data.
+Preparation is by default one shift and one scale for all rows (`centring="midpoint"`), which need
+no label of a test point, and no noise is added. With `centring="class"` it is the published one:
+classes of one trace, noise of deviation 1.
 """
 
 from __future__ import annotations

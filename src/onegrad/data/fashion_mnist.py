@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from onegrad.describe.exceptions import Failure, InvalidInput
 from onegrad.describe.files import digest_of_bytes, make_folder, replace_file
 from onegrad.describe.numbers import path_of, truth
-from onegrad.describe.tables import FieldsOnScreen
+from onegrad.describe.tables import FieldsAsTable
 
 SIDE = 28
 VARIABLE = "ONEGRAD_DATA"
@@ -47,7 +47,7 @@ Progress = Callable[[str, int, int], None]  # file, bytes that came, all its byt
 
 
 @dataclass(frozen=True, repr=False)
-class LabelledImages(FieldsOnScreen):
+class LabelledImages(FieldsAsTable):
     """Images as rows of pixels (0–255) and their class numbers."""
 
     images: NDArray[np.uint8]

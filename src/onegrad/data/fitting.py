@@ -57,12 +57,10 @@ def fit_gaussians(
 
     One thread: sums in another order would give other bits.
     """
-    whole_number("rank", rank, least=0)
     if rank >= x.shape[1]:
         raise InvalidInput(f"rank={rank}: must be below the {x.shape[1]} features; lower it")
     with threadpool_limits(limits=1):
         count = _best_count(x, y, rank, seed) if components is None else components
-        whole_number("components_per_class", count, least=1)
         return _gaussians(x, y, count, rank, seed)
 
 

@@ -1,6 +1,4 @@
-"""Teachers of several directions: combinations, products and sums of links.
-
-Products and staircases of links: labels that several projections make together.
+"""Teachers of several directions: sums, products and staircases of links.
 
 Under one component v = Wᵀx ~ N(m, S), S = LLᵀ, and ṽ = L⁻¹(v − m) is standard normal. All moments
 follow from E[y²] and the coefficients c_α = E[y H_α(ṽ)]/√α!.
@@ -27,12 +25,21 @@ from onegrad.calculus.joint_expectations import MOST_ORDERS, orders_for, product
 from onegrad.data.mixture import Gaussian
 from onegrad.data.mixture_source import Component, MixtureSource, orthonormal_directions
 from onegrad.data.source import Population, Source
-from onegrad.data.teachers import TEACHERS, IndexTeacher, Teacher, TeacherDescription, scaled_to
+from onegrad.data.teachers import (
+    TEACHERS,
+    IndexTeacher,
+    OneProjection,
+    Teacher,
+    TeacherDescription,
+    projection_coefficients,
+    reads_one_projection,
+    scaled_to,
+)
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.numbers import Array, Floats
 from onegrad.describe.value import NUMPY, Positive, control
 
-ROUNDING = 1e-13  # correlations of directions below this are none
+ROUNDING = 1e-13  # smaller correlations of directions count as 0
 MOST_CORRELATED = 3  # directions whose expectations are integrated together
 
 
@@ -57,10 +64,6 @@ class JointTeacher:
         else:
             factor = np.linalg.cholesky(covariance)
         return np.zeros(len(factor)) if mean is None else mean, factor
-
-    def projected_variance(self, gaussian: Gaussian) -> float:
-        """Return Tr S."""
-        return float(np.sum(self.directions * gaussian.covariance_times(self.directions)))
 
     def labels(self, projections: Floats, component: int, rng: np.random.Generator) -> Floats:
         """Return the links' values multiplied, or their products added up, plus δ·noise."""
@@ -150,18 +153,6 @@ class JointTeacher:
             decays(link, mean[j : j + 1], deviations[j : j + 1])
             for j, link in enumerate(self.links)
         )
-
-    def coefficients(self, gaussian: Gaussian, order: int) -> Floats:
-        """Not defined: the label depends on several projections."""
-        raise NotImplementedError("teachers of several directions have no single projection")
-
-    def coefficients_at(self, means: Floats, deviations: Floats, order: int) -> Floats:
-        """Not defined: the label depends on several projections."""
-        raise NotImplementedError("teachers of several directions have no single projection")
-
-    def second_moment_at(self, means: Floats, deviations: Floats) -> Floats:
-        """Not defined: the label depends on several projections."""
-        raise NotImplementedError("teachers of several directions have no single projection")
 
 
 def _is_diagonal(factor: Floats) -> bool:
@@ -407,10 +398,6 @@ class TeacherSum:
         alone = len(self.parts) == 1 and self.divisor == 1 and not self.constant
         return self.parts[0].link if alone else None
 
-    def projected_variance(self, gaussian: Gaussian) -> float:
-        """Return the sum of the parts' variances."""
-        return sum(part.projected_variance(gaussian) for part in self.parts)
-
     def labels(self, projections: Floats, component: int, rng: np.random.Generator) -> Floats:
         """Return the parts' labels added up, divided, the constant and noise added."""
         ends = np.cumsum([part.directions.shape[1] for part in self.parts])[:-1]
@@ -426,16 +413,6 @@ class TeacherSum:
             total = total + self.constant
         noise = self.added_noise
         return total + noise * rng.standard_normal(len(total)) if noise else total
-
-    def coefficients(self, gaussian: Gaussian, order: int) -> Floats:
-        """Return the parts' added up, where they have one direction together."""
-        self._require_one_direction()
-        total: Floats = sum(
-            (term.weight * term.teacher.coefficients(gaussian, order) for term in self.terms),
-            start=np.zeros(order + 1),
-        )
-        total[0] += self.total_constant
-        return total
 
     def linear_part(self, gaussian: Gaussian) -> tuple[float, Floats]:
         """Return E[y] and the parts' q one after the other."""
@@ -463,26 +440,23 @@ class TeacherSum:
         return all(part.has_finite_power(gaussian) for part in self.parts)
 
     def coefficients_at(self, means: Floats, deviations: Floats, order: int) -> Floats:
-        """Return those of a part that is alone, the constant added."""
-        total = self._alone().coefficients_at(means, deviations, order) / self.divisor
+        """Return the coefficients of the only part, the constant added."""
+        total = self._only_part().coefficients_at(means, deviations, order) / self.divisor
         total[0] += self.constant
         return total
 
     def second_moment_at(self, means: Floats, deviations: Floats) -> Floats:
-        """Return E[y²] there of a part that is alone, constant and noise included."""
-        part = self._alone()
+        """Return E[y²] of the only part, constant and noise included."""
+        part = self._only_part()
         mean = part.coefficients_at(means, deviations, 0)[0] / self.divisor
         power = part.second_moment_at(means, deviations) / self.divisor**2
         return power + self.constant * (2 * mean + self.constant) + self.added_noise**2
 
-    def _alone(self) -> Teacher:
-        if len(self.parts) > 1:
-            raise NotImplementedError("a sum of teachers has no single projection")
-        return self.parts[0]
-
-    def _require_one_direction(self) -> None:
-        if self.directions.shape[1] > 1:
-            raise NotImplementedError("teachers of several directions have no single projection")
+    def _only_part(self) -> OneProjection:
+        (part,) = self.parts
+        if not reads_one_projection(part):
+            raise ValueError("the teacher has no single projection")
+        return part
 
 
 def residual(teacher: Teacher, constant: float, slope: Floats) -> TeacherSum:
@@ -504,21 +478,22 @@ def product_moment(left: Teacher, right: Teacher, gaussian: Gaussian) -> float:
         )
         towards = gaussian.covariance_times((left.directions @ slope)[:, None])[:, 0]
         return mean * other_mean + float(towards @ (right.directions @ other_slope))
-    if left.directions.shape[1] > 1 or right.directions.shape[1] > 1:
-        raise InvalidInput(
-            "teacher: a sum has exact moments where its parts are linear or of one direction each; "
-            "use test='sampled'"
-        )
-    return _mehler(left, right, gaussian)
+    if reads_one_projection(left) and reads_one_projection(right):
+        return _mehler(left, right, gaussian)
+    raise InvalidInput(
+        "teacher: a sum has exact moments if its parts are linear or of one direction each; use "
+        "test='sampled'"
+    )
 
 
-def _mehler(left: Teacher, right: Teacher, gaussian: Gaussian) -> float:
+def _mehler(left: OneProjection, right: OneProjection, gaussian: Gaussian) -> float:
     """Return Σ_l â_l b̂_l ρ^l; what is left out is at most |ρ|^{D+1} √(tail of a · tail of b)."""
     covariance = float(left.directions[:, 0] @ gaussian.covariance_times(right.directions)[:, 0])
-    scale = left.projected_variance(gaussian) * right.projected_variance(gaussian)
+    variances = [gaussian.projected_variance(part.directions) for part in (left, right)]
+    scale = variances[0] * variances[1]
     correlation = covariance / sqrt(scale) if scale > 0 else 0.0
     order = 0 if abs(correlation) < UNCORRELATED else orders_for(abs(correlation))
-    a, b = left.coefficients(gaussian, order), right.coefficients(gaussian, order)
+    a, b = (projection_coefficients(part, gaussian, order) for part in (left, right))
     if order == MOST_ORDERS:
         powers = [_clean_power(part, gaussian) for part in (left, right)]
         tails = [

@@ -49,6 +49,10 @@ class Gaussian:
         spikes = (self.directions.T @ vectors).T * self.strengths
         return self.level * vectors + self.directions @ spikes.T
 
+    def projected_variance(self, directions: Floats) -> float:
+        """Return ξᵀΣ_cξ, summed over the columns ξ of `directions`."""
+        return float(np.sum(directions * self.covariance_times(directions)))
+
     def colour(self, noise: Floats) -> Floats:
         """Return rows μ_c + Σ_c^{1/2} g for the standard normal rows g, overwriting them.
 

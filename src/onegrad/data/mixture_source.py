@@ -84,7 +84,7 @@ class Component(Value):
     A mean is n numbers, or one number a for a·u, with the unit vector u random and the same for
     all components: 1.5 and −1.5 are two classes at a distance of 3.
     Strengths are multiples of the spread θ: a number or one per spike, or "uniform" for U(0, 1)
-    drawn anew with the mixture.
+    drawn with every mixture.
     """
 
     weight: Unit = Field(

@@ -1,10 +1,8 @@
 """Labelled rows from arrays, files (.npz, CSV, Parquet) and data sets known by name.
 
-Arrays of features and labels from files: .npz, CSV and Parquet, within stated limits.
-
-Files come from others: nothing is read before its size is known. A regular file alone is read,
-`LARGEST_TEXT` bytes of CSV, and arrays or Parquet of at most `LARGEST_VALUES` bytes once unpacked,
-whatever a header or an archive claims.
+Files may come from others: nothing is read before its size is known. Only a regular file is read,
+at most `LARGEST_TEXT` bytes of CSV, and arrays or Parquet of at most `LARGEST_VALUES` bytes once
+unpacked, whatever a header or an archive claims.
 """
 
 from __future__ import annotations
@@ -15,12 +13,10 @@ import math
 import re
 import stat
 import warnings
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,8 +27,10 @@ from onegrad.describe.extras import require_extra
 from onegrad.describe.files import (
     GIB,
     LARGEST_VALUES,
-    check_claims,
+    Damaged,
+    array_names,
     digest_of_bytes,
+    read_arrays,
     require_size,
     said_file,
 )
@@ -45,7 +43,7 @@ LEAST_COUNTED = 10  # rows from which a column 0, 1, 2, … is taken for their n
 Arrays = tuple[NDArray[Any], NDArray[Any]]
 
 
-def read_arrays(path: Path, label_column: str) -> Arrays:
+def read_rows(path: Path, label_column: str) -> Arrays:
     """Return features and labels of a file by its ending."""
     kinds = {".npz": _read_npz, ".csv": _read_csv, ".parquet": _read_parquet}
     ending = path.suffix.lower()
@@ -67,24 +65,19 @@ def read_arrays(path: Path, label_column: str) -> Arrays:
 
 def _read_npz(path: Path, _: str) -> Arrays:
     try:
-        with np.load(path, allow_pickle=False) as stored:
-            for x, y in ARRAY_NAMES:
-                if x in stored and y in stored:
-                    check_claims(path, (x, y))
-                    return stored[x], stored[y]
-            names = shown(", ".join(stored) or "nothing").strip("'\"")
-    except InvalidInput:
-        raise
-    except (
-        *(OSError, ValueError, TypeError, EOFError, BadZipFile, zlib.error, AttributeError),
-        *(KeyError, MemoryError, NotImplementedError, RuntimeError, OverflowError),
-    ) as error:
+        names = array_names(path)
+        pair = next((pair for pair in ARRAY_NAMES if set(pair) <= set(names)), None)
+        if pair is not None:
+            arrays = read_arrays(path, pair)
+            return arrays[pair[0]], arrays[pair[1]]
+    except (Damaged, OSError) as error:
         if "Object arrays" in str(error):
             raise InvalidInput(
                 f"{said_file(path)}: holds Python objects; save labels as y.astype(str)"
             ) from None
         raise InvalidInput(f"{said_file(path)}: is not a readable .npz; restore it") from None
-    raise InvalidInput(f"{said_file(path)}: must hold arrays X and y, it holds {names}; rename")
+    found = shown(", ".join(names) or "nothing").strip("'\"")
+    raise InvalidInput(f"{said_file(path)}: must hold arrays X and y, it holds {found}; rename")
 
 
 def _exact(pandas_version: str) -> dict[str, Any]:
@@ -371,7 +364,7 @@ def _named(name: str, parts: int | None = None) -> Labelled:
 
 @functools.lru_cache(maxsize=1)
 def _read(path: Path, label_column: str, parts: int | None, stamp: tuple[int, ...]) -> Labelled:
-    return _rows(*read_arrays(path, label_column), parts, where=said_file(path))
+    return _rows(*read_rows(path, label_column), parts, where=said_file(path))
 
 
 def _rows(x: ArrayLike, y: ArrayLike, parts: int | None, *, where: str) -> Labelled:

@@ -220,12 +220,9 @@ def _deviations(parts: Split) -> Floats:
     within = shares @ np.array(parts.variances)
     between = shares @ (means - shares @ means) ** 2
     deviations: Floats = np.sqrt(within + between)
-    flat = np.all([rows.max(axis=0) == rows.min(axis=0) for rows in _both(parts)], axis=0)
+    all_rows = [np.concatenate(pair) for pair in zip(parts.rows, parts.fitting, strict=True)]
+    flat = np.all([rows.max(axis=0) == rows.min(axis=0) for rows in all_rows], axis=0)
     return np.where(flat & (deviations <= EQUAL * np.abs(means).max(axis=0)), 1.0, deviations)
-
-
-def _both(parts: Split) -> list[NDArray[Any]]:
-    return [np.concatenate(pair) for pair in zip(parts.rows, parts.fitting, strict=True)]
 
 
 def _rows_of(source: Labelled, names: tuple[str, ...]) -> NDArray[Any]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from onegrad.data.mixture import Mixture
 from onegrad.describe.numbers import Floats, Normals
-from onegrad.describe.registry import Kinds, Registry
+from onegrad.describe.registry import TaggedUnion
 from onegrad.describe.value import Value
 
 
@@ -46,7 +46,7 @@ class Population(Protocol):
 
     @property
     def spike_sum(self) -> Floats:
-        """The sum of the spikes' directions, zero where there are none."""
+        """The sum of the spikes' directions, zero for a population without spikes."""
 
     @property
     def counts(self) -> Literal["exact", "sampled"]:
@@ -173,12 +173,12 @@ class Source(Value):
         """Raise InvalidInput where theory cannot have the mixture that it reads."""
 
 
-def _guess(fields: dict[str, Any]) -> str:
-    """Return the kind of fields that do not say it: who names a file or inputs means real data."""
+def _default_kind(fields: dict[str, Any]) -> str:
+    """Return "empirical" for fields with a file or inputs, else "mixture"."""
     return "empirical" if {"file", "inputs"} & set(fields) else "mixture"
 
 
-SOURCES: Kinds[Source] = Kinds(Source, Registry("data sources", {}, home=__name__), _guess)
+SOURCES: TaggedUnion[Source] = TaggedUnion(Source, "data sources", _default_kind, home=__name__)
 
 
 def register_source(description: type[Source]) -> type[Source]:

@@ -1,16 +1,15 @@
-"""Teachers of one direction: how a label follows from an input.
-
-What a teacher is: how a label follows from an input, and the registry of its kinds.
+"""Teachers: how labels follow from inputs.
 
 A teacher of your own is a description (a subclass of `TeacherDescription`) whose `draw` returns a
-`Teacher`; `register_teacher` makes it known to problems, files and workers.
+`Teacher`; `register_teacher` makes it known to problems, files and workers. Teachers of several
+directions are in `joint_teachers.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal, Protocol, runtime_checkable
+from typing import Annotated, Any, ClassVar, Literal, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
 from pydantic import BeforeValidator, Field, PlainValidator, model_validator
@@ -27,7 +26,7 @@ from onegrad.data.mixture import Gaussian
 from onegrad.data.source import Population, RowLabels, Source
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.numbers import Array, Floats
-from onegrad.describe.registry import Kinds, Registry
+from onegrad.describe.registry import TaggedUnion
 from onegrad.describe.value import Half, NonNegative, Positive, Value, control
 
 # How the explorer shows what several teachers have.
@@ -45,11 +44,11 @@ FLIPS_CONTROL = control(
 
 
 class Teacher(Protocol):
-    """A drawn teacher. `directions` is n × r; the label depends on x through r projections."""
+    """A drawn teacher; labels depend on x through the r projections Ξᵀx."""
 
     @property
     def directions(self) -> Floats:
-        """ξ as columns, n × r; r = 0 for class labels."""
+        """Ξ, the directions as columns (n × r); r = 0 for class labels."""
 
     @property
     def noise(self) -> float:
@@ -57,34 +56,55 @@ class Teacher(Protocol):
 
     @property
     def link(self) -> Function | None:
-        """The link function where the label is one function of one projection."""
-
-    def projected_variance(self, gaussian: Gaussian) -> float:
-        """Return the variance of ξᵀx under one component, summed over the directions."""
+        """The link function, if the label is one function of one projection."""
 
     def labels(self, projections: Floats, component: int, rng: np.random.Generator) -> Floats:
         """Return y for rows of projections (rows × r) that come from one component."""
 
-    def coefficients(self, gaussian: Gaussian, order: int) -> Floats:
-        """Return ĝ_l = E[y H_l(standardised ξᵀx)]/√l! under one component, l ≤ order; r ≤ 1."""
+    def linear_part(self, gaussian: Gaussian) -> tuple[float, Floats]:
+        """Return E[y] and q with Cov(y, cᵀx) = cᵀΣ_cΞq for every c, under one component.
+
+        With v = Ξᵀx of covariance S, q = S⁻¹E[(v − E v) y] (Stein).
+        """
 
     def second_moment(self, gaussian: Gaussian) -> float:
         """Return E[y²] under one component, noise included."""
 
-    def linear_part(self, gaussian: Gaussian) -> tuple[float, Floats]:
-        """Return E[y] and q with Cov(y, cᵀx) = cᵀΣ_cΞq for every c, under one component.
-
-        With v = Ξᵀx of covariance S, q = S⁻¹E[(v − E v) y] (Stein). Sums of teachers need it.
-        """
-
     def has_finite_power(self, gaussian: Gaussian) -> bool:
         """Return whether E[y²] is finite under one component."""
 
+
+class OneProjection(Teacher, Protocol):
+    """A teacher with r = 1, whose moments are known for any normal law of its projection."""
+
     def coefficients_at(self, means: Floats, deviations: Floats, order: int) -> Floats:
-        """Return E[y H_l(z)]/√l! where the projection is means + deviations·z; needs r = 1."""
+        """Return E[y H_l(z)]/√l! for l ≤ order where the projection is means + deviations·z."""
 
     def second_moment_at(self, means: Floats, deviations: Floats) -> Floats:
-        """Return E[y²] there, noise included."""
+        """Return E[y²] where the projection is means + deviations·z, noise included."""
+
+
+def reads_one_projection(teacher: Teacher) -> TypeGuard[OneProjection]:
+    """Return whether a teacher has one direction."""
+    return teacher.directions.shape[1] == 1
+
+
+def projection_law(directions: Floats, gaussian: Gaussian) -> tuple[Floats, Floats]:
+    """Return mean and deviation of ξᵀx under one component, as arrays of length 1."""
+    mean = np.zeros(1) if gaussian.mean is None else directions.T @ gaussian.mean
+    return mean, np.full(1, np.sqrt(gaussian.projected_variance(directions)))
+
+
+def projection_coefficients(teacher: OneProjection, gaussian: Gaussian, order: int) -> Floats:
+    """Return ĝ_l = E[y H_l(standardised ξᵀx)]/√l! for l ≤ order, under one component."""
+    return teacher.coefficients_at(*projection_law(teacher.directions, gaussian), order)[:, 0]
+
+
+def linear_part_of_projection(teacher: OneProjection, gaussian: Gaussian) -> tuple[float, Floats]:
+    """Return ĝ_0 and ĝ_1/s, s the deviation of ξᵀx; a constant ξᵀx has no slope."""
+    deviation = projection_law(teacher.directions, gaussian)[1]
+    constant, linear = projection_coefficients(teacher, gaussian, 1)
+    return float(constant), np.divide(linear, deviation, out=np.zeros(1), where=deviation > 0)
 
 
 @runtime_checkable
@@ -126,14 +146,25 @@ class TeacherDescription(Value):
         """The names or formulas of the functions that the teacher uses."""
         return ()
 
+    # A field of a subclass may not shadow an attribute of this class: hence the other names.
+    @property
+    def label_noise(self) -> float:
+        """δ, the deviation of additive noise: the field `noise`, 0 for a teacher without it."""
+        return float(self.__dict__.get("noise", 0.0))
 
-def _guess(fields: dict[str, Any]) -> str:
-    """Return the kind of fields that do not say it: who names links means several directions."""
+    @property
+    def flip_rate(self) -> float:
+        """The probability of a wrong sign: the field `flips`, 0 for a teacher without it."""
+        return float(self.__dict__.get("flips", 0.0))
+
+
+def _default_kind(fields: dict[str, Any]) -> str:
+    """Return "indices" for fields with links, else "index"."""
     return "indices" if "links" in fields else "index"
 
 
-TEACHERS: Kinds[TeacherDescription] = Kinds(
-    TeacherDescription, Registry("teachers", {}, home=__name__), _guess
+TEACHERS: TaggedUnion[TeacherDescription] = TaggedUnion(
+    TeacherDescription, "teachers", _default_kind, home=__name__
 )
 
 
@@ -150,38 +181,22 @@ class IndexTeacher:
     link: Function
     noise: float = 0.0
 
-    def law(self, gaussian: Gaussian) -> tuple[Floats, Floats]:
-        """Return mean and deviation of ξᵀx under one component, as arrays of length 1."""
-        mean = np.zeros(1) if gaussian.mean is None else self.directions.T @ gaussian.mean
-        return mean, np.full(1, np.sqrt(self.projected_variance(gaussian)))
-
-    def projected_variance(self, gaussian: Gaussian) -> float:
-        """Return ξᵀΣ_cξ."""
-        return float(np.sum(self.directions * gaussian.covariance_times(self.directions)))
-
     def labels(self, projections: Floats, component: int, rng: np.random.Generator) -> Floats:
         """Return link(projections) + δ·noise."""
         clean = self.link(projections[:, 0])
         return clean + self.noise * rng.standard_normal(len(clean)) if self.noise else clean
 
-    def coefficients(self, gaussian: Gaussian, order: int) -> Floats:
-        """Return ĝ_l = E[link(m + s z) H_l(z)]/√l!."""
-        return self.coefficients_at(*self.law(gaussian), order)[:, 0]
+    def linear_part(self, gaussian: Gaussian) -> tuple[float, Floats]:
+        """Return ĝ_0 and ĝ_1/s."""
+        return linear_part_of_projection(self, gaussian)
 
     def second_moment(self, gaussian: Gaussian) -> float:
         """Return E[link²] + δ²."""
-        return float(self.second_moment_at(*self.law(gaussian))[0])
-
-    def linear_part(self, gaussian: Gaussian) -> tuple[float, Floats]:
-        """Return ĝ_0 and ĝ_1/s, s the deviation of ξᵀx; a ξᵀx that is constant has no slope."""
-        deviation = self.law(gaussian)[1]
-        constant, linear = self.coefficients(gaussian, 1)
-        slope = np.divide(linear, deviation, out=np.zeros(1), where=deviation > 0)
-        return float(constant), slope
+        return float(self.second_moment_at(*projection_law(self.directions, gaussian))[0])
 
     def has_finite_power(self, gaussian: Gaussian) -> bool:
         """Return whether link² falls off faster than the component's tails rise."""
-        return decays(self.link, *self.law(gaussian))
+        return decays(self.link, *projection_law(self.directions, gaussian))
 
     def coefficients_at(self, means: Floats, deviations: Floats, order: int) -> Floats:
         """Return E[link(m + s z) H_l(z)]/√l!."""
@@ -312,10 +327,6 @@ class LabelTeacher:
     link: Function | None = None
     flips: float = 0.0
 
-    def projected_variance(self, gaussian: Gaussian) -> float:
-        """Return 0: class labels depend on no projection."""
-        return 0.0
-
     def labels(self, projections: Floats, component: int, rng: np.random.Generator) -> Floats:
         """Return the component's label in every row, flipped at times, plus noise."""
         clean = np.full(len(projections), self.class_labels[component])
@@ -326,12 +337,6 @@ class LabelTeacher:
     def expected_labels(self, projections: Floats, component: int) -> Floats:
         """Return (1 − 2·flips)·label of the component in every row."""
         return np.full(len(projections), (1 - 2 * self.flips) * self.class_labels[component])
-
-    def coefficients(self, gaussian: Gaussian, order: int) -> Floats:
-        """Return (E y, 0, 0, …): given the component, the label does not depend on x."""
-        out = np.zeros(order + 1)
-        out[0] = (1 - 2 * self.flips) * self._label(gaussian)
-        return out
 
     def second_moment(self, gaussian: Gaussian) -> float:
         """Return label² + δ²."""
@@ -344,14 +349,6 @@ class LabelTeacher:
     def has_finite_power(self, gaussian: Gaussian) -> bool:
         """Labels are finite numbers."""
         return True
-
-    def coefficients_at(self, means: Floats, deviations: Floats, order: int) -> Floats:
-        """Not defined: class labels depend on no projection."""
-        raise NotImplementedError("class labels have no projections")
-
-    def second_moment_at(self, means: Floats, deviations: Floats) -> Floats:
-        """Not defined: class labels depend on no projection."""
-        raise NotImplementedError("class labels have no projections")
 
     def _label(self, gaussian: Gaussian) -> float:
         assert gaussian.label is not None
@@ -437,10 +434,6 @@ class SignTeacher:
         """ξ as a column."""
         return self.expected.directions
 
-    def projected_variance(self, gaussian: Gaussian) -> float:
-        """Return ξᵀΣ_cξ."""
-        return self.expected.projected_variance(gaussian)
-
     def expected_labels(self, projections: Floats, component: int) -> Floats:
         """Return g(projections)."""
         return self.expected.link(projections[:, 0])
@@ -450,20 +443,13 @@ class SignTeacher:
         share = 0.5 + 0.5 * self.expected_labels(projections, component)
         return np.where(rng.random(len(share)) < share, 1.0, -1.0)
 
-    def coefficients(self, gaussian: Gaussian, order: int) -> Floats:
-        """Return E[g(m + s z) H_l(z)]/√l!."""
-        return self.coefficients_at(*self.expected.law(gaussian), order)[:, 0]
+    def linear_part(self, gaussian: Gaussian) -> tuple[float, Floats]:
+        """Return ĝ_0 and ĝ_1/s."""
+        return linear_part_of_projection(self, gaussian)
 
     def second_moment(self, gaussian: Gaussian) -> float:
         """Return 1."""
         return 1.0
-
-    def linear_part(self, gaussian: Gaussian) -> tuple[float, Floats]:
-        """Return ĝ_0 and ĝ_1/s, s the deviation of ξᵀx; a ξᵀx that is constant has no slope."""
-        deviation = self.expected.law(gaussian)[1]
-        constant, linear = self.coefficients(gaussian, 1)
-        slope = np.divide(linear, deviation, out=np.zeros(1), where=deviation > 0)
-        return float(constant), slope
 
     def has_finite_power(self, gaussian: Gaussian) -> bool:
         """Labels are ±1."""

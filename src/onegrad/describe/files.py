@@ -7,11 +7,12 @@ import json
 import math
 import os
 import shutil
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Mapping
 from itertools import count
 from pathlib import Path
 from typing import Any
-from zipfile import ZipFile
+from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 from numpy.lib import format as npy
@@ -40,7 +41,7 @@ def digest_of_array(array: NDArray[np.float64]) -> str:
 
 
 def checksum_of_text(text: str) -> str:
-    """Return the short digest of a text to the letter; what UTF-8 cannot say counts too."""
+    """Return the short digest of a string; lone surrogates count too."""
     return checksum_of_bytes(text.encode(errors="surrogatepass"))
 
 
@@ -114,6 +115,53 @@ def check_claims(path: Path, names: tuple[str, ...]) -> None:
                 )
 
 
+# What numpy and zipfile raise on files that are no .npz, or damaged ones.
+_BROKEN = (
+    *(KeyError, ValueError, TypeError, IndexError, EOFError, AttributeError, OverflowError),
+    *(BadZipFile, zlib.error, NotImplementedError, RuntimeError, MemoryError),
+)
+
+
+class Damaged(ValueError):
+    """A file does not hold what was written to it; the message is a short reason."""
+
+
+def array_names(path: Path) -> tuple[str, ...]:
+    """Return the names of the arrays in an .npz; raise Damaged if it cannot be read."""
+    try:
+        with ZipFile(path) as archive:
+            return tuple(name.removesuffix(".npy") for name in archive.namelist())
+    except _BROKEN as error:
+        raise _damaged(error) from None
+
+
+def read_arrays(path: Path, names: tuple[str, ...]) -> dict[str, NDArray[Any]]:
+    """Return arrays of an .npz by name; raise Damaged if they cannot be read."""
+    try:
+        check_claims(path, names)
+        with np.load(path, allow_pickle=False) as stored:
+            return {name: stored[name] for name in names}
+    except InvalidInput:
+        raise
+    except _BROKEN as error:
+        raise _damaged(error) from None
+
+
+def _damaged(error: Exception) -> Damaged:
+    reason = " ".join(str(error).split())
+    return Damaged(f"{type(error).__name__}: {reason}" if reason else type(error).__name__)
+
+
+def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write arrays to an .npz, which appears whole or not at all."""
+
+    def write(target: Path) -> None:
+        with target.open("wb") as file:
+            np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
+
+    replace_file(path, write)
+
+
 def make_folder(folder: Path, *, field: str) -> None:
     """Make a folder with its parents; raise InvalidInput, naming the field, where that fails."""
     try:
@@ -168,10 +216,6 @@ def set_aside(path: Path, *, keep: bytes | None = None) -> Path:
 _SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _NUMBER = "number"
 _FORMAT, _CHECKSUM = "format", "checksum"
-
-
-class Damaged(ValueError):
-    """What was read is not what was written; the message says in a few words why."""
 
 
 def seal(record: dict[str, Any], form: int, *, indent: int | None = None) -> str:

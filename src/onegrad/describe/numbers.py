@@ -37,7 +37,7 @@ def whole_number(name: str, value: object, *, least: int) -> int:
 
 
 def whole_numbers(name: str, values: Any, *, least: int) -> list[int]:
-    """Return a list of whole numbers; raise InvalidInput where it is none, or empty."""
+    """Return a list of whole numbers; raise InvalidInput unless it has at least one."""
     return [whole_number(name, value, least=least) for value in listed(name, values)]
 
 
@@ -128,9 +128,9 @@ def of_kind(name: str, value: object, kind: type[K], *, remedy: str) -> K:
 
 
 def text(name: str, value: object) -> str:
-    """Return `value`; raise InvalidInput unless it is a text."""
+    """Return `value`; raise InvalidInput unless it is a string."""
     if not isinstance(value, str):
-        raise InvalidInput(f"{name}={shown(value)}: must be a text; correct it")
+        raise InvalidInput(f"{name}={shown(value)}: must be a string; put it in quotes")
     return value
 
 
@@ -145,7 +145,7 @@ def one_of(name: str, value: object, known: Iterable[str]) -> str:
 def path_of(name: str, value: object) -> Path:
     """Return `value` as a path; raise InvalidInput unless it is one that files can have."""
     if not isinstance(value, str | os.PathLike) or not isinstance(os.fspath(value), str):
-        raise InvalidInput(f"{name}={shown(value)}: must be a path; give a text or a Path")
+        raise InvalidInput(f"{name}={shown(value)}: must be a path; give a string or a Path")
     if "\0" in os.fspath(value) or len(os.fspath(value)) > LONGEST_PATH:
         raise InvalidInput(
             f"{name}={shown(value)}: must have at most {LONGEST_PATH} characters, none of them "

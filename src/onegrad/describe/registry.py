@@ -1,4 +1,4 @@
-"""Registries: what names stand for, what users have added, how workers learn of it.
+"""Registries: objects by name, onegrad's own and users', known to worker processes too.
 
 A registry maps names to functions, models, kinds of sources, … What a user registers is shipped to
 worker processes as a snapshot and adopted there.
@@ -12,7 +12,7 @@ import importlib
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from math import isfinite, nan
+from math import isfinite
 from typing import Any, Generic, TypeVar
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
@@ -32,13 +32,17 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Entry(Generic[T]):
-    """What a name stands for, and a mark of what it computes where the name does not tell.
+    """A registered object, and how it is asked for.
 
-    `mark` is None for what comes with onegrad.
+    `mark` identifies the code of a user's object; it is None for onegrad's own. `argument` is the
+    word for what may follow a colon, as in huber:DELTA, None if nothing may. An argument with a
+    `default` is a positive number.
     """
 
     registered: T
     mark: str | None = None
+    argument: str | None = None
+    default: float | None = None
 
 
 Snapshot = dict[str, tuple[str, dict[str, Entry[Any]]]]  # by title: home and additions
@@ -46,15 +50,18 @@ _REGISTRIES: dict[str, Registry[Any]] = {}
 
 
 class Registry(Generic[T]):
-    """What names stand for, onegrad's own and users'; `title` says what kind of names they are.
+    """Objects by name; `title` describes them.
 
-    `home` is the module that makes the registry; a worker imports it when it learns of additions.
-    Without a home they are not sent to workers.
+    Texts that ask for an object have the form "name" or "name:argument". `home` is the module that
+    makes the registry; a worker imports it when it learns of additions. Without a home additions
+    are not sent to workers.
     """
 
-    def __init__(self, title: str, built_in: dict[str, T], *, home: str | None = None) -> None:
+    def __init__(
+        self, title: str, built_in: dict[str, T] | None = None, *, home: str | None = None
+    ) -> None:
         self.title, self.home = title, home
-        self.entries = {name: Entry(registered) for name, registered in built_in.items()}
+        self.entries = {name: Entry(registered) for name, registered in (built_in or {}).items()}
         _REGISTRIES[title] = self
 
     def __contains__(self, name: object) -> bool:
@@ -67,22 +74,39 @@ class Registry(Generic[T]):
         return self.entries[name].registered
 
     def get(self, name: str, *, field: str) -> T:
-        """Return what the name stands for; `field` is what an error message calls it."""
+        """Return the object of a name; `field` is what an error message calls the name."""
         if not isinstance(name, str) or name not in self.entries:
             raise self.unknown(name, field=field)
         return self.entries[name].registered
 
-    def unknown(self, name: str, *, field: str, known: list[str] | None = None) -> InvalidInput:
-        """Return the error that says which names there are, with the nearest one."""
-        names = list(self.entries) if known is None else known
-        near = difflib.get_close_matches(str(name), names, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else "choose one, or register your own"
-        return InvalidInput(f"{field}={shown(name)}: must be one of {listed(names)}; {hint}")
+    def split(self, text: object, *, field: str) -> tuple[str, str | None]:
+        """Return the known name and the argument of "name:argument"; the argument may be None."""
+        if not isinstance(text, str):
+            raise self.unknown(text, field=field)
+        name, colon, argument = (part.strip() for part in text.partition(":"))
+        known = name if name in self else name.lower()
+        if known not in self or (colon and self.entries[known].argument is None):
+            raise self.unknown(text, field=field)
+        return known, argument if colon else None
 
-    def add(self, name: str, registered: T, *, mark: str) -> T:
-        """Return what was given after registering it under a name that nothing of onegrad has."""
+    def forms(self) -> list[str]:
+        """Return how everything is asked for."""
+        forms = []
+        for name, entry in self.entries.items():
+            forms += [name] if entry.argument is None else [name, f"{name}:{entry.argument}"]
+        return forms
+
+    def unknown(self, text: object, *, field: str, known: list[str] | None = None) -> InvalidInput:
+        """Return the error that lists the names that there are, with the nearest one."""
+        names = self.forms() if known is None else known
+        near = difflib.get_close_matches(str(text), names, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else "choose one, or register your own"
+        return InvalidInput(f"{field}={shown(text)}: must be one of {listed(names)}; {hint}")
+
+    def add(self, name: str, registered: T, *, mark: str, argument: str | None = None) -> T:
+        """Return a user's object after registering it under a name that onegrad does not use."""
         self.require_free(name)
-        self.entries[name] = Entry(registered, mark)
+        self.entries[name] = Entry(registered, mark, argument)
         return registered
 
     def require_free(self, name: object) -> None:
@@ -95,31 +119,71 @@ class Registry(Generic[T]):
         if name in self.entries and self.entries[name].mark is None:
             raise InvalidInput(f"name={name!r}: is built in; choose another name")
 
-    def put(self, name: str, registered: T) -> T:
-        """Return what was given after registering it as onegrad's own."""
-        self.entries[name] = Entry(registered)
+    def put(
+        self, name: str, registered: T, *, argument: str | None = None, default: float | None = None
+    ) -> T:
+        """Return one of onegrad's own objects after registering it."""
+        self.entries[name] = Entry(registered, None, argument, default)
         return registered
 
     def added(self) -> dict[str, Entry[T]]:
         """Return the entries that users have added in this process."""
         return {name: entry for name, entry in self.entries.items() if entry.mark is not None}
 
-    def mark(self, name: str) -> str | None:
-        """Return what a user's entry is known by; None for what comes with onegrad."""
-        entry = self.entries.get(name)
+    def mark(self, text: str) -> str | None:
+        """Return the mark of a user's object by "name" or "name:argument"; else None."""
+        entry = self.entries.get(text.partition(":")[0])
         return None if entry is None else entry.mark
+
+
+def make_named(registry: Registry[Callable[..., T]], text: str, *, field: str) -> tuple[str, T]:
+    """Return the canonical "name:argument", and the object that the registered callable makes.
+
+    A default is written out: "huber" becomes "huber:1".
+    """
+    name, argument = registry.split(text, field=field)
+    entry = registry.entries[name]
+    try:
+        if entry.default is not None:
+            number = _positive_argument(argument, entry)
+            return f"{name}:{number_text(number)}", entry.registered(number)
+        if argument is None:
+            return name, entry.registered()
+        return f"{name}:{argument}", entry.registered(argument)
+    except InvalidInput:
+        raise
+    except (TypeError, ValueError) as error:
+        reason = " ".join(str(error).split())
+        forms = name if entry.argument is None else f"{name} or {name}:{entry.argument}"
+        raise InvalidInput(f"{field}={text!r}: {reason}; write {forms}") from error
+
+
+def _positive_argument(argument: str | None, entry: Entry[Any]) -> float:
+    try:
+        number = float(entry.default if argument is None else argument)  # type: ignore[arg-type]
+    except ValueError:
+        number = 0.0
+    if not (isfinite(number) and number > 0):
+        raise ValueError(f"{entry.argument} must be a finite number greater than 0")
+    return number
+
+
+def number_text(value: float) -> str:
+    """Return the shortest text of a number that reads back as the same."""
+    short = f"{value:g}"
+    return short if float(short) == value else repr(value)
 
 
 def listed(names: Sequence[str]) -> str:
     """Return names for a message of one line: as many as fit, and how many more there are."""
-    said: list[str] = []
+    fitting: list[str] = []
     length = 0
     for name in names:
         length += len(name) + len(", ")
         if length > LONGEST_LIST:
-            return f"{', '.join(said)} and {len(names) - len(said)} more"
-        said.append(name)
-    return ", ".join(said)
+            return f"{', '.join(fitting)} and {len(names) - len(fitting)} more"
+        fitting.append(name)
+    return ", ".join(fitting)
 
 
 def registered_names(title: str) -> list[str]:
@@ -145,9 +209,9 @@ def adopt(known: Snapshot) -> None:
 
 
 def mark_of_source(definition: type | Callable[..., Any]) -> str:
-    """Return a digest of the source text of a class or function, of its name where there is none.
+    """Return a digest of the source of a class or function, of its name if there is no source.
 
-    Stored rows are keyed by it: who changes the code computes anew.
+    Stored rows are keyed by it: changing the code invalidates them.
     """
     try:
         text = inspect.getsource(definition)
@@ -161,114 +225,34 @@ def mark_of_source(definition: type | Callable[..., Any]) -> str:
     return digest_of_bytes(text.encode())
 
 
-def _as_written(argument: str | None) -> str | None:
-    return argument
-
-
-@dataclass(frozen=True)
-class NamedFamily(Generic[T]):
-    """Things of one name: `make` is given the text after the colon, nothing where there is none.
-
-    `argument` is the word for it in lists of names, None where there is nothing to give; `spell`
-    returns the one text of equal arguments, with the default written out.
-    """
-
-    make: Callable[..., T]
-    argument: str | None = None
-    spell: Callable[[str | None], str | None] = _as_written
-
-    def names(self, name: str) -> list[str]:
-        """Return how things of this family are asked for."""
-        return [name] if self.argument is None else [name, f"{name}:{self.argument}"]
-
-
-class Families(Registry[NamedFamily[T]]):
-    """A registry of families; `noun` is what messages call one of their things."""
-
-    def __init__(
-        self, title: str, noun: str, built_in: dict[str, NamedFamily[T]], *, home: str
-    ) -> None:
-        super().__init__(title, built_in, home=home)
-        self.noun = noun
-
-    def made(self, text: str, *, field: str) -> tuple[str, T]:
-        """Return the one text of what is asked for, and the thing; `field` names it in errors."""
-        name, argument = self._split(text, field)
-        family = self[name]
-        try:
-            spelled = family.spell(argument)
-            thing = family.make() if spelled is None else family.make(spelled)
-        except InvalidInput:
-            raise
-        except (TypeError, ValueError) as error:
-            reason = " ".join(str(error).split())
-            remedy = f"write {' or '.join(family.names(name))}"
-            raise InvalidInput(f"{field}={text!r}: {reason}; {remedy}") from error
-        return name if spelled is None else f"{name}:{spelled}", thing
-
-    def forms(self) -> list[str]:
-        """Return how everything is asked for."""
-        return [form for name in self for form in self[name].names(name)]
-
-    def mark_of(self, text: str, *, field: str) -> str | None:
-        """Return the mark of what a user registered, None for what comes with onegrad."""
-        return self.mark(self._split(text, field)[0])
-
-    def _split(self, text: object, field: str) -> tuple[str, str | None]:
-        """Return the known name and the argument of a text."""
-        if not isinstance(text, str):
-            article = f"the name of a {self.noun}"
-            raise InvalidInput(f"{field}={shown(text)}: must be {article}; correct it")
-        family, colon, argument = (part.strip() for part in text.partition(":"))
-        name = family if family in self else family.lower()
-        if name not in self or (colon and self[name].argument is None):
-            raise self.unknown(text, field=field, known=self.forms())
-        return name, argument if colon else None
-
-
-def spelled_number(word: str, default: float) -> Callable[[str | None], str]:
-    """Return what spells an argument that is a number above 0; `word` is its name in messages."""
-
-    def spell(argument: str | None) -> str:
-        try:
-            number = default if argument is None else float(argument)
-        except ValueError:
-            number = nan
-        if not (isfinite(number) and number > 0):
-            raise ValueError(f"{word} must be a finite number greater than 0")
-        return number_text(number)
-
-    return spell
-
-
-def number_text(value: float) -> str:
-    """Return the shortest text of a number that reads back as the same."""
-    short = f"{value:g}"
-    return short if float(short) == value else repr(value)
-
-
 V = TypeVar("V", bound=Value)
 K = TypeVar("K", bound=Value)
 
 
-@dataclass(frozen=True)
-class Kinds(Generic[V]):
-    """The descriptions that a field may hold: subclasses of `base` by their `kind`.
+class TaggedUnion(Registry[type[V]]):
+    """The descriptions that a field may hold: registered subclasses of `base` by their `kind`.
 
-    `guess` names the kind of fields that do not say theirs. Used as metadata of a field:
+    `default_kind` returns the kind of fields that do not name theirs. Used as metadata of a field:
     `Annotated[Source, SOURCES]`.
     """
 
-    base: type[V]
-    registry: Registry[type[V]]
-    guess: Callable[[dict[str, Any]], str]
+    def __init__(
+        self,
+        base: type[V],
+        title: str,
+        default_kind: Callable[[dict[str, Any]], str],
+        *,
+        home: str | None = None,
+    ) -> None:
+        super().__init__(title, home=home)
+        self.base, self.default_kind = base, default_kind
 
     def kinds(self) -> Iterator[type[V]]:
         """Yield the registered classes."""
-        return (self.registry[name] for name in self.registry)
+        return (self[name] for name in self)
 
     def register(self, description: type[V]) -> type[V]:
-        """Return a class after registering it under the default of its field `kind`."""
+        """Return a user's class after registering it under the default of its field `kind`."""
         base = self.base.__name__
         if not isinstance(description, type) or not issubclass(description, self.base):
             raise InvalidInput(
@@ -280,12 +264,11 @@ class Kinds(Generic[V]):
                 f"description={shown(description)}: its field kind must have a name as default; "
                 'write kind: Literal["name"] = "name"'
             )
-        self.registry.add(name, description, mark=mark_of_source(description))
-        return description
+        return self.add(name, description, mark=mark_of_source(description))
 
     def built_in(self, description: type[K]) -> type[K]:
         """Return a class of onegrad's own after registering it."""
-        self.registry.put(description.model_fields["kind"].default, description)  # type: ignore[arg-type]
+        self.put(description.model_fields["kind"].default, description)  # type: ignore[arg-type]
         return description
 
     def kind(self, value: Any) -> str:
@@ -294,16 +277,16 @@ class Kinds(Generic[V]):
             return str(value.kind)  # type: ignore[attr-defined]
         if not isinstance(value, dict):
             return ""
-        said = value.get("kind")
-        return self.guess(value) if said is None else str(said)
+        named = value.get("kind")
+        return self.default_kind(value) if named is None else str(named)
 
     def read(self, value: Any) -> V:
         """Return the description of a value: itself, or made from a table of fields."""
         if isinstance(value, self.base):
             return value
         if not isinstance(value, dict):
-            raise ValueError("must be a table of fields; correct it")
-        return self.registry.get(self.kind(value), field="kind")(**value)
+            raise ValueError("must be a table of fields; write field = value")
+        return self.get(self.kind(value), field="kind")(**value)
 
     def __get_pydantic_core_schema__(
         self, _source: Any, _handler: GetCoreSchemaHandler

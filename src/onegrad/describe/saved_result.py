@@ -1,4 +1,4 @@
-"""Results in files: one `.npz` of a sealed record and the arrays that it names by digest.
+"""Saved results: one `.npz` of a checksummed record and the arrays that it names by digest.
 
 No pickle: a file holds plain values, arrays, descriptions by their fields and the parts that a
 result's class names, nothing that could run.
@@ -7,12 +7,10 @@ result's class names, nothing that could run.
 from __future__ import annotations
 
 import sys
-import zlib
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
-from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,13 +19,14 @@ from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.extras import require_extra
 from onegrad.describe.files import (
     Damaged,
-    check_claims,
+    array_names,
     checksum_of_text,
     digest_of_bytes,
-    replace_file,
+    read_arrays,
     said_file,
     seal,
     unseal,
+    write_arrays,
 )
 from onegrad.describe.numbers import Array, path_of
 from onegrad.describe.value import Value
@@ -37,19 +36,22 @@ RECORD = "record"
 _BROKEN = (KeyError, ValueError, TypeError, IndexError, EOFError, AttributeError)
 
 
-class KeptResult:
-    """Base of results that can be saved, loaded and compared; `kept_parts` are those they hold."""
+class SavedResult:
+    """Base of results that can be saved, loaded and compared.
 
-    kept_parts: ClassVar[tuple[type, ...]] = ()
+    `saved_parts` are the classes of the parts that a result may hold.
+    """
 
-    def kept_fields(self) -> dict[str, Any]:
-        """Return the fields as they are kept."""
+    saved_parts: ClassVar[tuple[type, ...]] = ()
+
+    def saved_fields(self) -> dict[str, Any]:
+        """Return the fields as they are saved."""
         return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
 
     @classmethod
-    def from_kept(cls, kept: dict[str, Any]) -> Self:
-        """Return the result of fields as they were kept."""
-        return cls(**kept)
+    def from_saved(cls, saved: dict[str, Any]) -> Self:
+        """Return the result of saved fields."""
+        return cls(**saved)
 
     def save(self, path: str | Path) -> None:
         """Write the result to an `.npz` file, whole or not at all."""
@@ -58,7 +60,7 @@ class KeptResult:
             raise InvalidInput(f"{said_file(file)}: must end in .npz; rename it")
         text, arrays = self._packed()
         record = np.frombuffer(text.encode(), dtype=np.uint8)
-        replace_file(file, lambda target: _write(target, {RECORD: record, **arrays}))
+        write_arrays(file, {RECORD: record, **arrays})
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -81,7 +83,7 @@ class KeptResult:
             ) from None
         except _BROKEN as error:  # a sound record that another version wrote
             raise InvalidInput(
-                f"{said_file(file)}: tells no {cls.__name__} of this version "
+                f"{said_file(file)}: was written by an incompatible version of {cls.__name__} "
                 f"({type(error).__name__}); save the result again"
             ) from None
         except OSError as error:
@@ -95,7 +97,7 @@ class KeptResult:
         return seal(plain, FORMAT), arrays
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, KeptResult) or type(self) is not type(other):
+        if not isinstance(other, SavedResult) or type(self) is not type(other):
             return NotImplemented
         return self._packed()[0] == other._packed()[0]  # which has the digests of all arrays
 
@@ -123,12 +125,12 @@ def _plain(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
         return {"frame": [[name, _plain(column, arrays)] for name, column in columns.items()]}
     if isinstance(value, Value):
         parts = {name: getattr(value, name) for name in type(value).model_fields}
-    elif isinstance(value, KeptResult):
-        parts = value.kept_fields()
+    elif isinstance(value, SavedResult):
+        parts = value.saved_fields()
     elif is_dataclass(value):
         parts = {field.name: getattr(value, field.name) for field in fields(value)}
     else:
-        raise InvalidInput(f"{type(value).__name__}: cannot be kept in a file; leave it out")
+        raise InvalidInput(f"{type(value).__name__}: cannot be saved; leave it out")
     kind = "value" if isinstance(value, Value) else "part"
     return {kind: type(value).__name__, "fields": _plain(parts, arrays)}
 
@@ -136,7 +138,7 @@ def _plain(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
 def _put_aside(array: NDArray[Any], arrays: dict[str, NDArray[Any]]) -> list[str]:
     name = f"array{len(arrays)}"
     if array.dtype.kind not in "iufb":
-        raise InvalidInput(f"{array.dtype} array: cannot be kept in a file; leave it out")
+        raise InvalidInput(f"{array.dtype} array: cannot be saved; leave it out")
     arrays[name] = np.ascontiguousarray(array).reshape(array.shape)
     return [name, _array_digest(arrays[name])]
 
@@ -147,14 +149,14 @@ def _array_digest(array: NDArray[Any]) -> str:
 
 
 class _ResultReader:
-    """What turns a record into a result of one class again."""
+    """Turns a record back into a result of one class."""
 
-    def __init__(self, kind: type[KeptResult], arrays: dict[str, NDArray[Any]]) -> None:
+    def __init__(self, kind: type[SavedResult], arrays: dict[str, NDArray[Any]]) -> None:
         self._arrays = arrays
         self._parts = {part.__name__: part for part in _all_parts(kind)}
 
     def restored(self, plain: Any) -> Any:
-        """Return the value that a record tells."""
+        """Return the value of a part of a record."""
         if not isinstance(plain, dict):
             return plain
         tag, inner = next(iter(plain.items()))
@@ -169,7 +171,7 @@ class _ResultReader:
         if tag == "value":
             return _described(inner)(**parts)
         made = self._parts[inner]
-        return made.from_kept(parts) if issubclass(made, KeptResult) else made(**parts)
+        return made.from_saved(parts) if issubclass(made, SavedResult) else made(**parts)
 
     def _array(self, name: str, digest: str) -> NDArray[Any]:
         array = self._arrays[name]
@@ -180,7 +182,7 @@ class _ResultReader:
 
 def _all_parts(kind: type) -> Iterator[type]:
     yield kind
-    for part in getattr(kind, "kept_parts", ()):
+    for part in getattr(kind, "saved_parts", ()):
         if part is not kind:
             yield from _all_parts(part)
 
@@ -193,32 +195,19 @@ def _described(name: str) -> type[Value]:
         if kind.__name__ == name:
             return kind
         todo += kind.__subclasses__()
-    raise InvalidInput(f"{name}: is no description that is known here; register it first")
-
-
-def _write(target: Path, arrays: dict[str, NDArray[Any]]) -> None:
-    with target.open("wb") as file:
-        np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
+    raise InvalidInput(f"{name}: is not a known description; register it first")
 
 
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Return the record and the arrays of a file; raise Damaged unless they can be read."""
-    try:
-        with ZipFile(path) as archive:
-            names = tuple(name.removesuffix(".npy") for name in archive.namelist())
-        check_claims(path, names)
-        with np.load(path, allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in names}
-        record = unseal(arrays.pop(RECORD).tobytes().decode(), FORMAT)
-    except (Damaged, InvalidInput, OSError):
-        raise
-    except (*_BROKEN, BadZipFile, zlib.error, NotImplementedError, RuntimeError) as error:
-        raise Damaged(f"{type(error).__name__} when it is read") from None
-    return record, arrays
+    arrays = read_arrays(path, array_names(path))
+    if RECORD not in arrays:
+        raise Damaged("it has no record")
+    return unseal(arrays.pop(RECORD).tobytes().decode(errors="replace"), FORMAT), arrays
 
 
 def _is_frame(value: Any) -> bool:
-    """Return whether a value is a table of pandas, which who has made one has imported."""
+    """Return whether a value is a pandas DataFrame; if so, pandas is already imported."""
     pandas = sys.modules.get("pandas")
     return pandas is not None and isinstance(value, pandas.DataFrame)
 

@@ -1,7 +1,7 @@
-"""Tables for a person: plain data that becomes a text of a screenful, HTML, or a terminal's table.
+"""Tables as plain data, shown as text on one screen, as HTML, or as a terminal's table.
 
-What commands print and what results show of themselves is one table: `cli/output.py` prints it
-whole, `repr` as much as a screen holds, a notebook as HTML.
+Commands and results show the same table: `cli/output.py` prints it whole, `repr` shows as much as
+fits on a screen, a notebook shows HTML.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ STYLE = "text-align:{};padding:0 0.6em;white-space:nowrap"
 
 
 @dataclass(frozen=True)
-class ScreenTable:
+class Table:
     """Rows of texts under column titles; the first `left` columns are words, the others numbers.
 
     `title` stands above, `caption` and each of the `notes` below.
@@ -64,27 +64,27 @@ class ScreenTable:
         return f"<tr>{''.join(styled)}</tr>"
 
 
-class OnScreen:
-    """Base of results: shows the table that `screen_table` returns, as text and in notebooks."""
+class ShownAsTable:
+    """Base of results: shows the table that `summary_table` returns, as text and in notebooks."""
 
-    def screen_table(self) -> ScreenTable:
+    def summary_table(self) -> Table:
         """Return what there is to see, as the command line shows it."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
-        return self.screen_table().to_text()
+        return self.summary_table().to_text()
 
     def _repr_html_(self) -> str:
-        return self.screen_table().to_html()
+        return self.summary_table().to_html()
 
 
-class FieldsOnScreen(OnScreen):
+class FieldsAsTable(ShownAsTable):
     """Base of dataclasses that show a row per field, large arrays by their shapes."""
 
-    def screen_table(self) -> ScreenTable:
+    def summary_table(self) -> Table:
         """Return names and values of the fields."""
         rows = tuple((f.name, _field_text(getattr(self, f.name))) for f in fields(self))  # type: ignore[arg-type]
-        return ScreenTable(("field", "value"), rows, title=type(self).__name__, left=2)
+        return Table(("field", "value"), rows, title=type(self).__name__, left=2)
 
 
 def _field_text(value: object) -> str:
@@ -98,7 +98,7 @@ def _field_text(value: object) -> str:
 
 
 def clipped(text: str, length: int) -> str:
-    """Return a text of at most this length, an ellipsis at its end where it is longer."""
+    """Return the text, cut to this length with an ellipsis if it is longer."""
     return text if len(text) <= length else f"{text[: length - 1]}…"
 
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import tomllib
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 import tomli_w
 
 from onegrad.describe.exceptions import InvalidInput
-from onegrad.describe.files import check_claims, read_description, replace_file
+from onegrad.describe.files import read_arrays, read_description, replace_file, write_arrays
 from onegrad.describe.numbers import Array, shown
 
 INLINE_NUMBERS = 64  # arrays up to this size stand in the TOML itself
@@ -50,7 +48,7 @@ def write_fields(fields: dict[str, Any], path: Path) -> None:
 
     text = tomli_w.dumps(_beside(_to_toml(fields, refer), path.parent))
     if arrays:
-        replace_file(beside, lambda target: _save_arrays(target, arrays))
+        write_arrays(beside, arrays)
     replace_file(path, lambda target: target.write_text(text, encoding="utf-8"))
 
 
@@ -70,11 +68,6 @@ def printed(fields: dict[str, Any]) -> str:
             "printed; use Problem.save in Python"
         )
     return tomli_w.dumps(plain)
-
-
-def _save_arrays(target: Path, arrays: dict[str, np.ndarray]) -> None:
-    with target.open("wb") as file:
-        np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
 
 
 def _to_toml(value: Any, refer: Callable[[Array], Any]) -> Any:
@@ -121,19 +114,18 @@ def _beside(fields: Any, folder: Path) -> Any:
 
 def _load_array(reference: dict[str, str], folder: Path) -> Array:
     path = folder / str(reference["npz"])
+    key = str(reference["key"])
     try:
-        check_claims(path, (str(reference["key"]),))
-        with np.load(path, allow_pickle=False) as stored:
-            array = Array(stored[reference["key"]])
+        array = Array(read_arrays(path, (key,))[key])
     except InvalidInput:
         raise
-    except (OSError, KeyError, ValueError, TypeError, EOFError, BadZipFile, zlib.error):
+    except (OSError, ValueError):
         raise InvalidInput(
-            f"npz={str(path)!r}: has no readable array {reference['key']!r}; restore the file"
+            f"npz={str(path)!r}: has no readable array {key!r}; restore the file"
         ) from None
     if array.digest != reference["digest"]:
         raise InvalidInput(
-            f"npz={str(path)!r}: array {reference['key']!r} has another digest than the TOML says; "
-            "restore the file or save the problem again"
+            f"npz={str(path)!r}: array {key!r} has another digest than the TOML states; restore "
+            "the file or save the problem again"
         )
     return array

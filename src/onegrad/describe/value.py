@@ -1,13 +1,10 @@
-"""Frozen descriptions: base classes, fields, dotted paths, text, and messages of broken rules.
+"""Values: frozen descriptions with checked fields, dotted paths into them, and error messages.
 
-Dotted paths into nested descriptions: `network.width`, `data.components.0.weight`, `*` for all.
+Dotted paths reach into nested descriptions: `network.width`, `data.components.0.weight`, `*` for
+all entries. In keyword arguments the dots are double underscores: `network__width`.
 
-In keyword arguments the dots are double underscores: `network__width`.
-
-Descriptions as texts: a screenful for a person, or complete and the same for ever.
-
-A person sees the constructor's form without unset fields, arrays by their shapes. What is stored
-or hashed is the complete text, which no screen bounds.
+A value has two texts. `repr` shows it on one screen, without unset fields, arrays by their shapes.
+`complete_repr` shows every field; rows and digests store it.
 """
 
 from __future__ import annotations
@@ -27,12 +24,12 @@ from pydantic_core import ErrorDetails
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.files import digest
 from onegrad.describe.numbers import LARGEST_COUNT, Array, path_of, plain, shown
-from onegrad.describe.tables import COLUMNS, LINES, ScreenTable, clipped
+from onegrad.describe.tables import COLUMNS, LINES, Table, clipped
 from onegrad.describe.toml import read_fields, write_fields
 
 
-class Branch(dict[str, Any]):
-    """Changes inside one field, by name; any other value replaces its field."""
+class NestedChange(dict[str, Any]):
+    """Changes inside one field, by name; any other value replaces the whole field."""
 
 
 def dotted(name: str) -> str:
@@ -41,48 +38,44 @@ def dotted(name: str) -> str:
 
 
 def last_words(paths: Sequence[str], *, taken: Sequence[str] = ()) -> dict[str, str]:
-    """Return the last word of each path, the whole path where another or `taken` has that word."""
+    """Return the last word of each path, or the whole path if the word is not unique."""
     words = {path: path.rpartition(".")[2] for path in paths}
     known = [*words.values(), *taken]
     return {path: path if known.count(word) > 1 else word for path, word in words.items()}
 
 
-def by_path(values: Mapping[str, Any]) -> Branch:
-    """Return values by dotted path as a tree of branches."""
-    tree = Branch()
+def by_path(values: Mapping[str, Any]) -> NestedChange:
+    """Return values by dotted path as nested changes."""
+    tree = NestedChange()
     for path, value in values.items():
         *outer, last = path.split(".")
         branch: Any = tree
         for name in outer:
-            branch = branch.setdefault(name, Branch())
-            if not isinstance(branch, Branch):
+            branch = branch.setdefault(name, NestedChange())
+            if not isinstance(branch, NestedChange):
                 break
-        if not isinstance(branch, Branch) or last in branch:
+        if not isinstance(branch, NestedChange) or last in branch:
             raise InvalidInput(f"{path}: is replaced twice; keep one")
         branch[last] = value
     return tree
 
 
 def at(value: Any, path: str) -> Any:
-    """Return what stands at a path, None where nothing does; for * what all entries agree on."""
-    return _at(value, path.split("."))
-
-
-def _at(value: Any, names: list[str]) -> Any:
-    if not names:
+    """Return the value at a path, or None; for * the value on which all entries agree."""
+    if not path:
         return value
-    name, *rest = names
+    name, _, rest = path.partition(".")
     if isinstance(value, list) and name == "*":
-        entries = [_at(entry, rest) for entry in value]
+        entries = [at(entry, rest) for entry in value]
         return entries[0] if entries and all(e == entries[0] for e in entries) else entries
     if isinstance(value, list):
         within = name.isdigit() and int(name) < len(value)
-        return _at(value[int(name)], rest) if within else None
-    return _at(value[name], rest) if isinstance(value, dict) and name in value else None
+        return at(value[int(name)], rest) if within else None
+    return at(value[name], rest) if isinstance(value, dict) and name in value else None
 
 
 def leaves(value: Any, path: str = "") -> dict[str, Any]:
-    """Return every single value of nested fields by its dotted path."""
+    """Return every value of nested fields by its dotted path."""
     if not isinstance(value, dict | list):
         return {path: value}
     items = value.items() if isinstance(value, dict) else enumerate(value)
@@ -105,14 +98,14 @@ def constructor_text(value: BaseModel) -> str:
     return "\n".join(clipped(line, COLUMNS) for line in lines)
 
 
-def fields_table(value: BaseModel) -> ScreenTable:
-    """Return a row per set field, by its dotted path."""
+def fields_table(value: BaseModel) -> Table:
+    """Return a table with a row per set field, by its dotted path."""
     rows = tuple(_leaves(value, ""))
-    return ScreenTable(("field", "value"), rows, title=type(value).__name__, left=2)
+    return Table(("field", "value"), rows, title=type(value).__name__, left=2)
 
 
 def _set_fields(value: BaseModel) -> Iterator[tuple[str, Any]]:
-    """Yield what says something: neither unset fields nor the kind, which the class tells."""
+    """Yield the set fields, without the kind, which the class name shows."""
     for name in type(value).model_fields:
         inner = getattr(value, name)
         if inner is not None and name != "kind":
@@ -120,7 +113,7 @@ def _set_fields(value: BaseModel) -> Iterator[tuple[str, Any]]:
 
 
 def _leaves(value: BaseModel, path: str) -> Iterator[tuple[str, str]]:
-    """Yield path and text of every set field, and the class of what holds others."""
+    """Yield path and text of every set field; a nested description is shown by its class."""
     for name, inner in _set_fields(value):
         if isinstance(inner, BaseModel):
             yield f"{path}{name}", type(inner).__name__
@@ -137,7 +130,7 @@ def _holds_models(value: Any) -> bool:
 
 
 def _spelled(head: str, value: Any, indent: str, tail: str) -> str:
-    """Return a value in one line where it fits, else with a line for every field or entry."""
+    """Return a value in one line if it fits, else with a line for every field or entry."""
     line = f"{indent}{head}{_short(value)}{tail}"
     if len(line) <= COLUMNS or not (isinstance(value, BaseModel) or _holds_models(value)):
         return line
@@ -152,7 +145,7 @@ def _spelled(head: str, value: Any, indent: str, tail: str) -> str:
 
 
 def _packed(parts: Iterable[str]) -> list[str]:
-    """Return parts with those of one line put together as far as a line reaches."""
+    """Return parts, with short ones joined into lines of at most COLUMNS characters."""
     lines: list[str] = []
     for part in parts:
         joined = f"{lines[-1]} {part.lstrip()}" if lines else ""
@@ -184,7 +177,7 @@ def _short(value: Any) -> str:
 
 
 def complete_repr(value: Any) -> str:
-    """Return Name(field=…, …) with every field, whatever its length: what digests rest on."""
+    """Return Name(field=…, …) with every field, whatever its length; digests depend on it."""
     if isinstance(value, BaseModel):
         return f"{type(value).__name__}({_complete_fields(value, ', ')})"
     if isinstance(value, tuple):
@@ -199,7 +192,7 @@ def complete_repr(value: Any) -> str:
 
 
 def complete_str(value: Any) -> str:
-    """Return field=… field=… of a description, the text of anything else: what rows store."""
+    """Return field=… field=… of a description, str of any other value; stored rows hold it."""
     return _complete_fields(value, " ") if isinstance(value, BaseModel) else str(value)
 
 
@@ -218,7 +211,7 @@ NonNegative = Annotated[float, Strict(), Field(ge=0, allow_inf_nan=False), NUMPY
 Unit = Annotated[float, Strict(), Field(ge=0, le=1, allow_inf_nan=False), NUMPY]
 Half = Annotated[float, Strict(), Field(ge=0, le=0.5, allow_inf_nan=False), NUMPY]
 Cosine = Annotated[float, Strict(), Field(ge=-1, le=1, allow_inf_nan=False), NUMPY]
-Text = Annotated[str, Strict()]  # bytes are no text
+Text = Annotated[str, Strict()]  # no bytes
 Flag = Annotated[bool, Strict()]
 Count = Annotated[int, Strict(), Field(ge=1, le=LARGEST_COUNT), NUMPY]
 CountOrZero = Annotated[int, Strict(), Field(ge=0, le=LARGEST_COUNT), NUMPY]
@@ -236,13 +229,14 @@ def control(
     main: bool | None = None,
     hidden: bool | None = None,
 ) -> dict[str, Any]:
-    """Return what a page with sliders shows of a field, as `json_schema_extra` of the field.
+    """Return how a page with sliders shows a field, as `json_schema_extra` of the field.
 
-    Label, symbol and a sentence in plain words; the ends of a slider where bounds say too little;
-    `names` is the title of the registry whose names a text may hold; `main` controls stand first.
-    Whatever is left out follows from the field's name, description, bounds and default.
+    `label`, `symbol` and `sentence` describe it; `low`, `high` and `scale` are those of its slider
+    if the field's bounds are too wide; `names` is the title of the registry whose names the field
+    may hold; `main` controls come first. What is left out follows from the field's name,
+    description, bounds and default.
     """
-    said = {
+    given = {
         "label": label,
         "symbol": symbol,
         "sentence": sentence,
@@ -253,14 +247,14 @@ def control(
         "main": main,
         "hidden": hidden,
     }
-    return {"control": {name: value for name, value in said.items() if value is not None}}
+    return {"control": {name: value for name, value in given.items() if value is not None}}
 
 
 Bounds = tuple[float | None, float | None, bool, bool]
 
 
 def nested_fields(model: type[BaseModel]) -> Iterator[tuple[str, FieldInfo]]:
-    """Yield the dotted path and the field of every field of `model` and of what it may hold.
+    """Yield the dotted path and the field of every field of `model` and of nested descriptions.
 
     Entries of a list have the path `*`.
     """
@@ -274,7 +268,7 @@ def nested_fields(model: type[BaseModel]) -> Iterator[tuple[str, FieldInfo]]:
 def nested_models(annotation: Any, metadata: list[Any]) -> Iterator[tuple[str, type[BaseModel]]]:
     """Yield ("" or "*.", model) of every description that a field may hold."""
     for extra in metadata:
-        if hasattr(extra, "kinds"):  # an open union: whatever is registered
+        if hasattr(extra, "kinds"):  # a tagged union: whatever is registered
             yield from (("", model) for model in extra.kinds())
             return
     if get_origin(annotation) is Annotated:
@@ -300,28 +294,19 @@ def is_whole(field: FieldInfo) -> bool:
 
 
 def choices(field: FieldInfo) -> list[str]:
-    """Return the words that a field may hold, of all its literals."""
-    literals = [t for t in plain_types(field) if _is_literal(t)]
+    """Return the words that the literals of a field allow."""
+    literals = [t for t in plain_types(field) if get_origin(t) is Literal]
     return [word for literal in literals for word in get_args(literal) if isinstance(word, str)]
 
 
-def _is_literal(kind: Any) -> bool:
-    return get_origin(kind) is Literal
-
-
 def holds_list(field: FieldInfo, entry: type) -> bool:
-    """Return whether a field may hold a list of such entries."""
+    """Return whether a field may hold a list of entries of this type."""
     lists = [t for t in plain_types(field) if get_origin(t) is tuple]
     return any(get_args(t)[0] is entry for t in lists)
 
 
-def bounds(model: type[BaseModel], name: str) -> Bounds:
-    """Return (lowest, highest, whether the lowest is left out, whether numbers are whole)."""
-    return bounds_of(model.model_fields[name])
-
-
 def bounds_of(field: FieldInfo) -> Bounds:
-    """Return (lowest, highest, whether the lowest is left out, whether numbers are whole)."""
+    """Return (lowest, highest, whether the lowest is excluded, whether numbers are whole)."""
     low = high = None
     open_low = False
     for rule in _rules(field):
@@ -335,7 +320,7 @@ def bounds_of(field: FieldInfo) -> Bounds:
 
 
 def _rules(field: FieldInfo) -> Iterator[Any]:
-    """Yield the constraints of a field, those inside unions too."""
+    """Yield the constraints of a field, also those inside unions."""
     todo: list[Any] = [*field.metadata, field.annotation]
     while todo:
         part = todo.pop()
@@ -370,9 +355,9 @@ def plain_type(annotation: Any) -> Any:
 
 
 def readable_signature(model: type[BaseModel]) -> inspect.Signature:
-    """Return the constructor's signature in plain types, nested defaults by their class's name.
+    """Return the constructor's signature in plain types, nested defaults by their class name.
 
-    Fields that the constructor also takes by position stand first.
+    Fields that the constructor also takes by position come first.
     """
     by_place = [
         name
@@ -400,14 +385,14 @@ def readable_signature(model: type[BaseModel]) -> inspect.Signature:
 
 
 class Shown(str):
-    """A text that stands for a value in a signature: shown without quotes."""
+    """A default in a signature, shown without quotes."""
 
     def __repr__(self) -> str:
         return str(self)
 
 
 def field_table(model: type[BaseModel]) -> str:
-    """Return the fields of a description as a Markdown table: path, what it holds, default."""
+    """Return the fields of a description as a Markdown table: path, allowed values, default."""
     lines = ["| field | holds | default | |", "|---|---|---|---|"]
     seen = set()
     for path, field in nested_fields(model):
@@ -416,13 +401,14 @@ def field_table(model: type[BaseModel]) -> str:
             continue
         seen.add(path)
         default = "" if field.default is None else f"`{field.default}`"
-        lines.append(f"| `{path}` | {_held(field)} | {default} | {field.description} |")
+        lines.append(f"| `{path}` | {_allowed(field)} | {default} | {field.description} |")
     return "\n".join(lines)
 
 
-def _held(field: FieldInfo) -> str:
-    """Return what a field may hold, in words: numbers with their bounds, words, lists."""
-    words = [f"`{word}`" for t in plain_types(field) for word in get_args(t) if _is_literal(t)]
+def _allowed(field: FieldInfo) -> str:
+    """Return the allowed values in words: numbers with their bounds, words, lists."""
+    literals = [t for t in plain_types(field) if get_origin(t) is Literal]
+    words = [f"`{word}`" for literal in literals for word in get_args(literal)]
     low, high, open_low, whole = bounds_of(field)
     types = plain_types(field)
     if whole or float in types:
@@ -441,14 +427,14 @@ def _held(field: FieldInfo) -> str:
     return " or ".join(words) or "list"
 
 
-# What pydantic calls an error, and what we say of it: the rule and the remedy.
+# Rule and remedy for pydantic's types of errors.
 RULES = {
     "int_type": "must be a whole number; correct it",
     "int_parsing_size": "must be a whole number of at most 1e9; lower it",
     "float_type": "must be a number; correct it",
     "finite_number": "must be a finite number; replace it",
     "bool_type": "must be true or false; choose one",
-    "string_type": "must be a text; correct it",
+    "string_type": "must be a string; put it in quotes",
     "tuple_type": "must be a list; correct it",
     "literal_error": "must be {expected}; choose one",
     "model_type": "must be a table of fields; correct it",
@@ -460,7 +446,7 @@ BOUNDS = ("greater_than", "greater_than_equal", "less_than", "less_than_equal")
 def one_line(error: ValidationError, model: type[BaseModel]) -> str:
     """Return the first problem of `error` as «field=value: rule; remedy»."""
     problems = error.errors()
-    # Rules of ours say more than a type mismatch in some branch of a union.
+    # Our own rules are clearer than a type mismatch in some branch of a union.
     first = next((p for p in problems if p["type"] == "value_error"), problems[0])
     path = ".".join(str(part) for part in first["loc"])
     if first["type"] == "missing":
@@ -471,13 +457,13 @@ def one_line(error: ValidationError, model: type[BaseModel]) -> str:
 
 
 def _of_ours(problem: ErrorDetails, path: str) -> str:
-    """Return the line of a rule of ours; a nested value has named its own field already."""
+    """Return the line of one of our own rules; a nested value has already named its field."""
     message = problem["msg"].removeprefix("Value error, ")
     if isinstance(problem.get("ctx", {}).get("error"), InvalidInput):
         if path and message.startswith(f"{problem['loc'][-1]!s}="):
             path = path.rpartition(".")[0]
         return f"{path}.{message}" if path else message
-    if "; " not in message:  # of numpy or pandas, which do not say what to do
+    if "; " not in message:  # of numpy or pandas, without a remedy
         message = f"cannot be read ({shown(message)}); correct it"
     return f"{path}={shown(problem['input'])}: {message}" if path else message
 
@@ -515,10 +501,10 @@ def _nearest_fields(name: str, model: type[BaseModel]) -> str:
 
 def _range(model: type[BaseModel], field: str, context: dict[str, Any]) -> str:
     """Return which numbers a field may hold."""
-    low, high, open_low, whole = bounds(model, field)
+    low, high, open_low, whole = bounds_of(model.model_fields[field])
     if whole and context.get("ge") is not None:
         return f"must be a whole number of at least {context['ge']}"
-    # An end beyond all sizes guards against overflow: it is named only to whom it concerns.
+    # LARGEST_COUNT guards against overflow: it is shown only to those who exceed it.
     if low is not None and high is not None and high < LARGEST_COUNT and not whole and not open_low:
         return f"must lie in [{low:g}, {high:g}]"
     if "gt" in context:
@@ -530,7 +516,7 @@ def _range(model: type[BaseModel], field: str, context: dict[str, Any]) -> str:
     return f"must be at most {context['le']:g}"
 
 
-# What pydantic gives every description and nobody looks for after a dot.
+# Attributes of pydantic that completion after a dot leaves out.
 _FOREIGN = frozenset(dir(BaseModel)) - frozenset(dir(object))
 
 
@@ -539,7 +525,7 @@ class Value(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    # Fields that exclude others: whoever sets one of them drops the others first.
+    # Fields that exclude others: setting one of them drops the others.
     rivals: ClassVar[dict[str, tuple[str, ...]]] = {}
 
     def __init__(self, *unnamed: Any, **fields: Any) -> None:
@@ -587,7 +573,7 @@ class Value(BaseModel):
 
 
 class Document(Value):
-    """A description that stands alone: it has a digest of its own and a TOML file."""
+    """A description that is used on its own: it has a digest and a TOML file."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, unset fields left out; large arrays by shape and digest."""
@@ -595,7 +581,7 @@ class Document(Value):
         return plain
 
     def identity(self) -> dict[str, Any]:
-        """Return what determines the description: all of `to_dict`, unless said."""
+        """Return the values on which the digest depends: by default all of `to_dict`."""
         return self.to_dict()
 
     @cached_property
@@ -614,7 +600,7 @@ class Document(Value):
 
 
 def _require_words(fields: Mapping[Any, Any], path: str) -> None:
-    """Raise InvalidInput where a field, or one in a nested table, is named by no text."""
+    """Raise InvalidInput unless all fields, also in nested tables, are named by strings."""
     for name, value in fields.items():
         if not isinstance(name, str):
             raise InvalidInput(f"{path}{shown(name)}: names of fields must be texts; correct it")
@@ -635,7 +621,7 @@ def plain_fields(value: Any) -> Any:
     return value
 
 
-def _changed(value: Any, changes: Branch, path: str) -> Any:
+def _changed(value: Any, changes: NestedChange, path: str) -> Any:
     """Return the fields or entries of `value` with the changes in their places."""
     if isinstance(value, Value):
         dropped = {rival for name in changes for rival in value.rivals.get(name, ())}
@@ -646,14 +632,14 @@ def _changed(value: Any, changes: Branch, path: str) -> Any:
     else:
         raise InvalidInput(f"{path.rstrip('.')}: has no fields to replace; check the spelling")
     for name, change in changes.items():
-        inside = isinstance(change, Branch)
+        inside = isinstance(change, NestedChange)
         kept[name] = _changed(kept.get(name), change, f"{path}{name}.") if inside else change
     return list(kept.values()) if isinstance(value, tuple) else kept
 
 
-def _spread_over_all(changes: Branch, entries: dict[str, Any], path: str) -> Branch:
+def _spread_over_all(changes: NestedChange, entries: dict[str, Any], path: str) -> NestedChange:
     """Return changes by index, those for `*` given to every entry."""
-    single = Branch({name: change for name, change in changes.items() if name != "*"})
+    single = NestedChange({name: change for name, change in changes.items() if name != "*"})
     outside = [name for name in single if name not in entries]
     if outside:
         raise InvalidInput(
@@ -662,6 +648,6 @@ def _spread_over_all(changes: Branch, entries: dict[str, Any], path: str) -> Bra
     if "*" not in changes:
         return single
     common = changes["*"]
-    if not isinstance(common, Branch):
-        return Branch({name: single.get(name, common) for name in entries})
-    return Branch({name: Branch(common | single.get(name, {})) for name in entries})
+    if not isinstance(common, NestedChange):
+        return NestedChange({name: single.get(name, common) for name in entries})
+    return NestedChange({name: NestedChange(common | single.get(name, {})) for name in entries})

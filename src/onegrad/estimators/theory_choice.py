@@ -128,7 +128,7 @@ class LayerTheory:
                 loss=self.problem.readout.loss,
                 classes=self.problem.classes,
             )
-        noise: float = getattr(self.problem.teacher, "noise", 0.0)
+        noise = self.problem.teacher.label_noise
         test_mse = point.metrics["test_mse"] + noise**2
         return {**point.metrics, "theory_error": point.theory_error, "test_mse": test_mse}
 

@@ -323,6 +323,5 @@ def shown_models() -> list[dict[str, Any]]:
         entry: dict[str, Any] = {"name": name, "label": label, "sentence": sentence}
         if name == "hermite":
             entry["degrees"] = DEGREES
-        if name == "hermite" or not MODELS[name].needs_argument:
-            offered.append(entry)
+        offered.append(entry)
     return offered

@@ -14,7 +14,7 @@ from onegrad.data.source import SOURCES
 from onegrad.data.teachers import TEACHERS
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.numbers import shown
-from onegrad.describe.registry import Kinds
+from onegrad.describe.registry import TaggedUnion
 
 RATE_FIELDS = tuple(f"scaling.{name}" for name in RATES)
 
@@ -210,7 +210,9 @@ def _missing(problem: Problem, wanted: Mapping[str, Any]) -> list[tuple[str, str
     ]
 
 
-def _with_kind(problem: Problem, wanted: dict[str, Any], name: str, kinds: Kinds[Any]) -> Problem:
+def _with_kind(
+    problem: Problem, wanted: dict[str, Any], name: str, kinds: TaggedUnion[Any]
+) -> Problem:
     """Take another kind of teacher or source out of the changes, with those of its fields.
 
     Fields that only other kinds have are forgotten: they were set before the kind was.
@@ -218,7 +220,7 @@ def _with_kind(problem: Problem, wanted: dict[str, Any], name: str, kinds: Kinds
     kind = wanted.pop(f"{name}.kind", None)
     if kind is None:
         return problem
-    described = kinds.registry.get(str(kind), field=f"{name}.kind")
+    described = kinds.get(str(kind), field=f"{name}.kind")
     others = {field for model in kinds.kinds() for field in model.model_fields}
     for path in [path for path in wanted if path.startswith(f"{name}.")]:
         field = path.split(".")[1]

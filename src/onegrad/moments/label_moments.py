@@ -30,7 +30,12 @@ from scipy.special import gammaln
 
 from onegrad.calculus.joint_expectations import MOST_ORDERS, multi_indices, orders_for
 from onegrad.data.joint_teachers import JointTeacher, TeacherSum, is_linear
-from onegrad.data.teachers import Teacher
+from onegrad.data.teachers import (
+    OneProjection,
+    Teacher,
+    projection_coefficients,
+    reads_one_projection,
+)
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.numbers import Floats
 from onegrad.moments.feature_laws import FeatureMap, Law
@@ -61,8 +66,8 @@ def label_moments(
         return joint_label_moments(feature_map, law, teacher)
     rank = law.target.shape[1]
     if rank == 0:
-        return feature_map.coefficients(law, 0)[0] * teacher.coefficients(law.gaussian, 0)[0]
-    if rank > 1:
+        return feature_map.coefficients(law, 0)[0] * teacher.linear_part(law.gaussian)[0]
+    if not reads_one_projection(teacher):
         raise InvalidInput(
             f"teacher: exact moments do not know a {type(teacher).__name__} of {rank} directions; "
             "use test='sampled'"
@@ -80,20 +85,21 @@ def _of_linear(feature_map: FeatureMap, law: Law, teacher: Teacher) -> Floats:
 
 
 def _of_one_direction(
-    feature_map: FeatureMap, law: Law, first_layer: Floats, teacher: Teacher
+    feature_map: FeatureMap, law: Law, first_layer: Floats, teacher: OneProjection
 ) -> Floats:
     """Return Σ_l â_l,i ĝ_l r_i^l, or its closed form."""
     correlation = law.target[:, 0] / law.deviations
     link = teacher.link
     if link is not None and link is feature_map.pair_function and link.pair and law.centred:
-        deviation = float(np.sqrt(teacher.projected_variance(law.gaussian)))
+        deviation = float(np.sqrt(law.gaussian.projected_variance(teacher.directions)))
         return link.pair(correlation, law.deviations, np.full(len(correlation), deviation))
     if feature_map.degree is None:
         order = _orders(float(np.max(np.abs(correlation))))
     else:
         order = max(feature_map.degree, 1)  # polynomials have no coefficients beyond their degree
     products = (
-        feature_map.coefficients(law, order) * teacher.coefficients(law.gaussian, order)[:, None]
+        feature_map.coefficients(law, order)
+        * projection_coefficients(teacher, law.gaussian, order)[:, None]
     )
     basis = feature_map.basis(law.component)
     if basis is None:

@@ -81,7 +81,7 @@ def _of_instance(instance: Instance) -> dict[str, float]:
             population.weights.tolist(),
             loss=loss.name,
             each_class=bool(problem.classes),
-            flips=getattr(problem.teacher, "flips", 0.0),
+            flips=problem.teacher.flip_rate,
             noise=teacher.noise,
         )
     elif problem.data.exact_moments:

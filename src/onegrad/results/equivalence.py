@@ -18,8 +18,8 @@ from onegrad.describe.numbers import (
     Floats,
     percent,
 )
-from onegrad.describe.saved_result import KeptResult
-from onegrad.describe.tables import OnScreen, ScreenTable
+from onegrad.describe.saved_result import SavedResult
+from onegrad.describe.tables import ShownAsTable, Table
 from onegrad.moments.exact_errors import Misfit, largest_reach, polynomial_misfit
 from onegrad.moments.feature_laws import preactivation_laws
 from onegrad.results.errors import TITLES, Errors, paired_gap
@@ -188,7 +188,7 @@ def _worse_pair(values: Floats) -> tuple[int, int] | None:
     return None
 
 
-def equivalence_table(equivalence: Equivalence) -> ScreenTable:
+def equivalence_table(equivalence: Equivalence) -> Table:
     """Return a row per degree: its gap in every dimension, the decay, whether it matches."""
     sizes = equivalence.sizes or (equivalence,)
     gaps = [f"gap, n = {s.dimension}" if equivalence.sizes else "gap to network" for s in sizes]
@@ -199,7 +199,7 @@ def equivalence_table(equivalence: Equivalence) -> ScreenTable:
         rows.append((f"{degree}", *cells, "yes" if equivalence.matches[place] else "no"))
     notes = [f"degree {fit.degree}: {fit.note}" for fit in equivalence.decay if fit.note]
     notes += [] if equivalence.reason is None else [equivalence.reason]
-    return ScreenTable(
+    return Table(
         ("degree", *gaps, *(["decay"] if equivalence.decay else []), "matches"),
         tuple(rows),
         title=f"Equivalence: n = {equivalence.dimension}, {equivalence.metric}",
@@ -228,7 +228,7 @@ def _power(fit: DecayFit) -> str:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Equivalence(OnScreen, KeptResult):
+class Equivalence(ShownAsTable, SavedResult):
     """The predicted gap of each Hermite degree to the network, and the degrees that follow.
 
     `smallest` is the lowest degree whose gap is within the tolerance, None if none is; `theorem` is
@@ -239,7 +239,7 @@ class Equivalence(OnScreen, KeptResult):
     dimension and `decay` the exponent of each degree.
     """
 
-    kept_parts = (Errors, DecayFit, Scale, Misfit)
+    saved_parts = (Errors, DecayFit, Scale, Misfit)
 
     errors: Errors
     degrees: tuple[int, ...]
@@ -256,7 +256,7 @@ class Equivalence(OnScreen, KeptResult):
     sizes: tuple[Equivalence, ...] = ()
     decay: tuple[DecayFit, ...] = ()
 
-    def screen_table(self) -> ScreenTable:
+    def summary_table(self) -> Table:
         """Return a row per degree, as `onegrad equivalence` shows it."""
         return equivalence_table(self)
 

@@ -24,8 +24,8 @@ from onegrad.describe.numbers import (
     truth,
     with_error,
 )
-from onegrad.describe.saved_result import KeptResult
-from onegrad.describe.tables import OnScreen, ScreenTable
+from onegrad.describe.saved_result import SavedResult
+from onegrad.describe.tables import ShownAsTable, Table
 from onegrad.describe.value import last_words
 from onegrad.plotting.curves import BANDED, CurveWords, curve_plot
 from onegrad.plotting.matplotlib_figure import draw_plot
@@ -89,7 +89,7 @@ THEORY_ERROR = "test errors are within it in 90 % of cases"
 COUNTED = ("trial", "draw", "model", "step", "ridge")  # which have a plural in s
 
 
-def errors_table(errors: Errors) -> ScreenTable:
+def errors_table(errors: Errors) -> Table:
     """Return means, standard errors and paired gaps, a row per model and point of the axes."""
     axes = {
         name: values
@@ -123,7 +123,7 @@ def errors_table(errors: Errors) -> ScreenTable:
         said = {TITLES[name]: f"{value:.5g}" for name, value in constant.items() if name in TITLES}
         rows.append(("best constant", *(said.get(title, "") for title in titles[1:])))
     title = f"Errors: {'predicted' if errors.predicted else 'simulated'}, {_extent(errors)}"
-    return ScreenTable(tuple(titles), tuple(rows), title=title, caption=_caption(errors))
+    return Table(tuple(titles), tuple(rows), title=title, caption=_caption(errors))
 
 
 def _coordinate(value: Any) -> str:
@@ -178,13 +178,13 @@ METRICS = (
 
 
 @dataclass(frozen=True, repr=False)
-class Estimate(OnScreen):
+class Estimate(ShownAsTable):
     """A mean with its standard error; arrays share the result's axes but for the trials."""
 
     mean: Floats
     stderr: Floats
 
-    def screen_table(self) -> ScreenTable:
+    def summary_table(self) -> Table:
         """Return means with their standard errors: a column per place of the last axis."""
         mean = self.mean
         size = mean.shape[-1] if mean.ndim else 1
@@ -195,7 +195,7 @@ class Estimate(OnScreen):
                 np.ndindex(mean.shape[:-1]), np.stack([means, stderrs], axis=-1), strict=True
             )
         ]
-        return ScreenTable(
+        return Table(
             ("place", *(f"…, {i}" if mean.ndim > 1 else f"{i}" for i in range(size))),
             tuple(rows),
             title=f"Estimate: mean ± standard error, shape {mean.shape}",
@@ -203,7 +203,7 @@ class Estimate(OnScreen):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Errors(OnScreen, KeptResult):
+class Errors(ShownAsTable, SavedResult):
     """The metrics of every trial, model and penalty.
 
     `metrics[name]` has one dimension per entry of `axes`: trial, model, (step, samples,) ridge. A
@@ -212,7 +212,7 @@ class Errors(OnScreen, KeptResult):
     `runs` is what was observed, trial by trial; `over` the field along which a curve goes.
     """
 
-    kept_parts = (StepsResult,)
+    saved_parts = (StepsResult,)
 
     problem: Problem
     seed: int
@@ -224,7 +224,7 @@ class Errors(OnScreen, KeptResult):
     method: str | None = None
     over: tuple[str, tuple[Any, ...]] | None = None
 
-    def screen_table(self) -> ScreenTable:
+    def summary_table(self) -> Table:
         """Return means, standard errors and gaps, as `onegrad simulate` shows them."""
         return errors_table(self)
 
@@ -239,13 +239,13 @@ class Errors(OnScreen, KeptResult):
             metrics={name: values[:, places] for name, values in self.metrics.items()},
         )
 
-    def kept_fields(self) -> dict[str, Any]:
+    def saved_fields(self) -> dict[str, Any]:
         """Return the fields of a file: models by name, and by degree, which a name may not have."""
         models = tuple((model.name, model.degree) for model in self.models)
-        return {**super().kept_fields(), "models": models}
+        return {**super().saved_fields(), "models": models}
 
     @classmethod
-    def from_kept(cls, kept: dict[str, Any]) -> Self:
+    def from_saved(cls, kept: dict[str, Any]) -> Self:
         """Return the errors of the fields of a file."""
         models = (parse_model(name, theorem_degree=k or 0) for name, k in kept["models"])
         return cls(**{**kept, "models": tuple(models)})

@@ -16,8 +16,8 @@ from onegrad.describe.numbers import (
     truth,
     with_error,
 )
-from onegrad.describe.saved_result import KeptResult
-from onegrad.describe.tables import FieldsOnScreen, OnScreen, ScreenTable
+from onegrad.describe.saved_result import SavedResult
+from onegrad.describe.tables import FieldsAsTable, ShownAsTable, Table
 from onegrad.plotting.matplotlib_figure import draw_plot
 from onegrad.plotting.observed import spectra_plot, step_plot
 from onegrad.plotting.view import Plot
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 SHOWN_NUMBERS = 8  # of the first direction
 
 
-def steps_table(runs: Sequence[StepsResult], *, constant: float | None = None) -> ScreenTable:
+def steps_table(runs: Sequence[StepsResult], *, constant: float | None = None) -> Table:
     """Return a row per step, means over trials; with the best constant's test MSE where given."""
     summary = _summary([run.lines() for run in runs if run.records])
     columns = summary[0][0] if summary else {}
@@ -42,7 +42,7 @@ def steps_table(runs: Sequence[StepsResult], *, constant: float | None = None) -
         rows.append(("best constant", f"{constant:.5g}", *[""] * (len(titles) + 1)))
     first = runs[0]
     which = f"trial {first.trial}" if len(runs) == 1 else f"{len(runs)} trials"
-    return ScreenTable(
+    return Table(
         (*titles, "rank", "spikes", "predicted"),
         tuple(rows),
         title=f"Steps: {which}, seed {first.seed}",
@@ -168,7 +168,7 @@ SHOWN_VALUES = 10
 
 
 @dataclass(frozen=True, repr=False)
-class Alignment(FieldsOnScreen):
+class Alignment(FieldsAsTable):
     """How the rows of a k × n matrix, gradients or weights, lie to the watched directions.
 
     `overlaps` are the cosines with them (k × r). `angle` is the median angle, in degrees, between
@@ -197,7 +197,7 @@ class Alignment(FieldsOnScreen):
 
 
 @dataclass(frozen=True, repr=False)
-class Singular(FieldsOnScreen):
+class Singular(FieldsAsTable):
     """Singular values outside the bulk (`rank` of them), the leading ones, edge, stable rank.
 
     A `rank` of 12 means at least so many, None that there are too few values for a bulk.
@@ -227,7 +227,7 @@ class Singular(FieldsOnScreen):
 
 
 @dataclass(frozen=True, repr=False)
-class FeatureSpikes(FieldsOnScreen):
+class FeatureSpikes(FieldsAsTable):
     """Spikes of the feature matrix: the degrees predicted, how many are seen, and their overlaps.
 
     `predicted` is None where no theorem covers the `exponent`; both are empty before a step.
@@ -269,7 +269,7 @@ class FeatureSpikes(FieldsOnScreen):
 
 
 @dataclass(frozen=True, repr=False)
-class StepRecord(FieldsOnScreen):
+class StepRecord(FieldsAsTable):
     """The network after `step` steps: step 0 is the untrained one, without gradient or change."""
 
     step: int
@@ -301,14 +301,14 @@ class StepRecord(FieldsOnScreen):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class StepsResult(OnScreen, KeptResult):
+class StepsResult(ShownAsTable, SavedResult):
     """Everything that a run found, step by step.
 
     `leap_index` is None where the teacher depends on directions that its Hermite tensors up to
     `leap_degree` do not show; `stairs` are the dimensions that were climbed.
     """
 
-    kept_parts = (StepRecord, Alignment, Singular, FeatureSpikes)
+    saved_parts = (StepRecord, Alignment, Singular, FeatureSpikes)
 
     problem: Problem
     seed: int
@@ -320,7 +320,7 @@ class StepsResult(OnScreen, KeptResult):
     stairs: tuple[int, ...]
     records: tuple[StepRecord, ...]
 
-    def screen_table(self) -> ScreenTable:
+    def summary_table(self) -> Table:
         """Return a row per step, as `onegrad steps` shows it."""
         return steps_table([self])
 

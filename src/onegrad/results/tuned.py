@@ -15,8 +15,8 @@ from onegrad.describe.numbers import (
     whole_number,
     with_error,
 )
-from onegrad.describe.saved_result import KeptResult
-from onegrad.describe.tables import OnScreen, ScreenTable
+from onegrad.describe.saved_result import SavedResult
+from onegrad.describe.tables import ShownAsTable, Table
 from onegrad.results.errors import TITLES, standard_error
 from onegrad.theory.methods import Method, draws_of, said_draws
 
@@ -157,7 +157,7 @@ class FitCheck:
 SHOWN = 10  # of the evaluated points
 
 
-def tuned_table(tuned: Tuned) -> ScreenTable:
+def tuned_table(tuned: Tuned) -> Table:
     """Return the ten best widths and rates with their penalties, and the best constant."""
     title = TITLES[tuned.metric]
     chosen = ", ".join(f"{name} = {value:.4g}" for name, value in tuned.values.items())
@@ -184,7 +184,7 @@ def tuned_table(tuned: Tuned) -> ScreenTable:
     ]
     if np.isfinite(tuned.constant):
         rows.append(("best constant", "", "", f"{tuned.constant:.5f}"))
-    return ScreenTable(
+    return Table(
         ("width", "learning rate", "ridge", title),
         tuple(rows),
         title=f"Tuned: {chosen}; {tuned.metric} = {tuned.best:.4g}",
@@ -193,7 +193,7 @@ def tuned_table(tuned: Tuned) -> ScreenTable:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Tuned(OnScreen, KeptResult):
+class Tuned(ShownAsTable, SavedResult):
     """The best problem found, its predicted metric, and everything that was evaluated.
 
     `best` is the metric of `problem` over draws and `stderr` its standard error; `values` are the
@@ -204,7 +204,7 @@ class Tuned(OnScreen, KeptResult):
     fitted mixture has not seen.
     """
 
-    kept_parts = (Contrast, FitCheck)
+    saved_parts = (Contrast, FitCheck)
 
     problem: Problem
     values: dict[str, float]
@@ -220,7 +220,7 @@ class Tuned(OnScreen, KeptResult):
     contrast: Contrast | None = None
     check: FitCheck | None = None
 
-    def screen_table(self) -> ScreenTable:
+    def summary_table(self) -> Table:
         """Return the best predictions, as `onegrad tune` shows them."""
         return tuned_table(self)
 

@@ -238,7 +238,7 @@ def _common(job: Job, model: Model, seconds: float) -> dict[str, Any]:
 
 def stored_key(model: Model) -> str:
     """Return the model's key in stored rows: with a digest of its code where a user added it."""
-    mark = MODELS.mark(model.name.partition(":")[0])
+    mark = MODELS.mark(model.name)
     return model.key if mark is None else f"{model.key} {mark[:SHORT_MARK]}"
 
 

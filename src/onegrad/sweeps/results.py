@@ -15,11 +15,12 @@ import numpy as np
 
 from onegrad.closed.problem import require_closed_models, uniform_strengths
 from onegrad.core.problem import Problem
+from onegrad.data.mixture_source import MixtureSource
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.extras import require_extra
 from onegrad.describe.files import digest
 from onegrad.describe.numbers import of_kind, one_of, path_of, truth
-from onegrad.describe.tables import OnScreen, ScreenTable
+from onegrad.describe.tables import ShownAsTable, Table
 from onegrad.describe.value import at, last_words, leaves
 from onegrad.machine.pool import run_jobs
 from onegrad.plotting.curves import BANDED, CurveWords
@@ -58,7 +59,7 @@ def closed_tasks(sweep: Sweep, settings: Sequence[Setting], *, rank: int = 0) ->
 
 def closed_seconds(problem: Problem) -> float:
     """Return about how many seconds closed theory takes for one of several points."""
-    components = getattr(problem.data, "components", ())
+    components = problem.data.components if isinstance(problem.data, MixtureSource) else ()
     ranks = [c.rank for c in components if c.strengths == "uniform" and c.rank]
     settings = len(uniform_strengths(ranks))
     return POINT_SECONDS if settings == 1 else AVERAGED_SECONDS * settings
@@ -159,7 +160,7 @@ def results_table(
     metric: str = "test_mse",
     title: str = "",
     constants: Mapping[str, float] | None = None,
-) -> ScreenTable:
+) -> Table:
     """Return mean and standard error of one metric per setting and model.
 
     `constants` are the errors of the best constant by setting, a column where any is known.
@@ -175,7 +176,7 @@ def results_table(
         constant = [_cell(known.get(row["setting"], ""))] if known else []
         place = (_cell(row[str(name)]) for name in words)
         rows.append((*place, number, *constant, str(row["count"])))
-    return ScreenTable(
+    return Table(
         (*words, metric, *(["best constant"] if known else []), "trials"),
         tuple(rows),
         title=title,
@@ -405,7 +406,7 @@ _SHORT = 12  # characters of a digest that tell settings apart
 
 
 @dataclass(frozen=True, repr=False)
-class Results(OnScreen):
+class Results(ShownAsTable):
     """Everything that a folder of sweeps holds.
 
     `to_frame` has one line per setting × model × metric, `trials` one per trial as well, `failures`
@@ -448,7 +449,7 @@ class Results(OnScreen):
             )
         return cls(folder, contents)
 
-    def screen_table(self) -> ScreenTable:
+    def summary_table(self) -> Table:
         """Return mean and standard error of the first metric, as `onegrad results` shows them."""
         frame, failed = self.to_frame(), len(self.contents.failed)
         said = f"{len(self.contents.rows) - failed} trials of models"

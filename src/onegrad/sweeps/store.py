@@ -17,7 +17,7 @@ from typing import Any
 
 from onegrad.describe.exceptions import Failure, InvalidInput
 from onegrad.describe.files import Damaged, canonical, digest, explicit, seal, set_aside, unseal
-from onegrad.describe.tables import FieldsOnScreen
+from onegrad.describe.tables import FieldsAsTable
 
 FORMAT = 2  # of a line
 SYNC_SECONDS = 5.0  # how often the file is forced to the disk; a kill loses nothing meanwhile
@@ -54,7 +54,7 @@ def _is_whole(record: dict[str, Any] | None) -> bool:
 
 
 @dataclass(repr=False)
-class Contents(FieldsOnScreen):
+class Contents(FieldsAsTable):
     """What a folder holds: settings, the best row of every key, and what was skipped."""
 
     settings: list[dict[str, Any]] = field(default_factory=list)

@@ -17,7 +17,7 @@ from onegrad.core.models import Model
 from onegrad.core.problem import Problem
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.numbers import Array, path_of, real_numbers, shown, whole_number
-from onegrad.describe.tables import FieldsOnScreen
+from onegrad.describe.tables import FieldsAsTable
 from onegrad.describe.toml import read_fields
 from onegrad.describe.value import Count, Document, Text, complete_repr, count_fields
 from onegrad.theory.methods import DEFAULT_METHOD, Method, require
@@ -236,7 +236,7 @@ class Sweep(Document):
 
 
 @dataclass(frozen=True, repr=False)
-class Setting(FieldsOnScreen):
+class Setting(FieldsAsTable):
     """One point of a sweep: coordinates along the axes, the problem there, its models."""
 
     coordinates: dict[str, Any]

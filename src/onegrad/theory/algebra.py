@@ -27,7 +27,7 @@ from scipy.linalg.lapack import dormqr, dpotrf, dpotri, dpstrf, dsytrd, dsytrd_l
 
 from onegrad.calculus.label_responses import TypeLabels
 from onegrad.data.mixture import Mixture, exact_counts
-from onegrad.data.teachers import Teacher
+from onegrad.data.teachers import Teacher, reads_one_projection
 from onegrad.describe.exceptions import NotConverged, require_finite
 from onegrad.describe.numbers import Floats
 from onegrad.moments.dense import population_moments
@@ -352,7 +352,7 @@ def grid_labels(types: list[Types], teacher: Teacher, *, binary: bool) -> TypeLa
         noise=teacher.noise,
         centres=np.concatenate(centres) if read else None,
         deviations=np.repeat([own.deviation for own in types], counts) if read else None,
-        teacher=teacher,
+        teacher=teacher if reads_one_projection(teacher) else None,
     )
 
 
@@ -496,9 +496,9 @@ def component_moments(
         variances=np.maximum(power - label_means**2, 0.0),
         binary=binary,
         noise=teacher.noise,
-        teacher=teacher,
+        teacher=teacher if reads_one_projection(teacher) else None,
     )
-    read = _projections(laws, teacher, feature_map) if teacher.directions.shape[1] == 1 else None
+    read = _projections(laws, teacher, feature_map) if labels.teacher is not None else None
     if read is not None:
         labels = replace(labels, centres=read[0], deviations=read[1])
     return TypeMoments(
@@ -518,7 +518,7 @@ def _projections(
     """Return mean and deviation of s = ξᵀx in every component, and Cov(φ, s) by Stein's lemma."""
     xi = teacher.directions[:, 0]
     means = [0.0 if law.gaussian.mean is None else float(xi @ law.gaussian.mean) for law in laws]
-    deviations = [np.sqrt(teacher.projected_variance(law.gaussian)) for law in laws]
+    deviations = [np.sqrt(law.gaussian.projected_variance(teacher.directions)) for law in laws]
     cross = []
     for law, deviation in zip(laws, deviations, strict=True):
         slope = feature_map.coefficients(law, 1)[1]  # a_1, beside a standardised pre-activation

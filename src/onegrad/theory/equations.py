@@ -47,7 +47,6 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator, gmres
 
 from onegrad.calculus.fixed_point import fixed_point
-from onegrad.calculus.function import not_largest
 from onegrad.calculus.label_responses import (
     Outputs,
     Responses,
@@ -57,6 +56,7 @@ from onegrad.calculus.label_responses import (
     misclassified,
     responses,
 )
+from onegrad.calculus.largest_gaussian import not_largest
 from onegrad.calculus.losses import NamedLoss, get_loss
 from onegrad.describe.exceptions import InvalidInput, NotConverged
 from onegrad.describe.numbers import Floats

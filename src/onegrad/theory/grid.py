@@ -19,7 +19,7 @@ from onegrad.calculus.prediction import Note, NoteKind
 from onegrad.calculus.quadrature import half_range_rule
 from onegrad.data.joint_teachers import TeacherSum
 from onegrad.data.mixture import Gaussian, Mixture
-from onegrad.data.teachers import Teacher
+from onegrad.data.teachers import Teacher, reads_one_projection
 from onegrad.describe.numbers import Floats
 from onegrad.moments.feature_laws import FeatureMap, Law, extended_basis, leading_direction
 
@@ -144,7 +144,7 @@ def component_types(
         raise GridTooLarge
     variances = np.sum(basis * gaussian.covariance_times(basis), axis=0)
     seen = teacher.directions.T @ (basis * np.sqrt(variances))  # what the label reads, 0 or 1 row
-    power = teacher.projected_variance(gaussian)
+    power = gaussian.projected_variance(teacher.directions)
     loadings = projected * np.sqrt(variances)
     grid, weights = spike_quadrature(gaussian, loadings, deviations, seen, power=power, jumps=jumps)
     mean = np.zeros(len(basis)) if gaussian.mean is None else gaussian.mean
@@ -198,19 +198,18 @@ def _labels(
 
     Mehler's series in the part of ξᵀx off the spikes.
     """
-    directions = teacher.directions
-    if directions.shape[1] == 0:
-        value = teacher.coefficients(gaussian, 0)[0]
+    if not reads_one_projection(teacher):
+        value = teacher.linear_part(gaussian)[0]
         same = np.full(len(coordinates), 1.0)
         own = teacher.second_moment(gaussian) * same
         return {"label": value * a[0], "label_mean": value * same, "label_power": own}
-    xi = directions[:, 0]
+    xi = teacher.directions[:, 0]
     rest = xi - basis @ (basis.T @ xi)
     mean = np.zeros(len(xi)) if gaussian.mean is None else gaussian.mean
     centre = coordinates @ (basis.T @ xi) + rest @ mean
     deviation = np.sqrt(gaussian.level) * np.linalg.norm(rest)
     g = teacher.coefficients_at(centre, np.full(len(centre), deviation), LABEL_DEGREE)
-    seen = deviation > NOTHING * np.sqrt(teacher.projected_variance(gaussian))
+    seen = deviation > NOTHING * np.sqrt(gaussian.projected_variance(teacher.directions))
     scale = gaussian.level / deviation if seen else 0.0
     r = scale * (off @ rest) / deviations
     label = sum(a[q] * g[q][:, None] * r**q for q in range(LABEL_DEGREE + 1))

@@ -29,7 +29,7 @@ from onegrad.calculus.expectations import decays, hermite_coefficients, second_m
 from onegrad.calculus.function import Function
 from onegrad.describe.exceptions import InvalidInput, NotConverged
 from onegrad.describe.numbers import Floats, positive_number, positive_numbers
-from onegrad.describe.tables import OnScreen, ScreenTable
+from onegrad.describe.tables import ShownAsTable, Table
 
 REACH, STEP = 8.0, 0.05  # of the spike coordinate κ, in deviations
 MOST_NODES = 20_000
@@ -51,14 +51,14 @@ class LimitErrors:
 
 
 @dataclass(frozen=True, repr=False)
-class Limit(OnScreen):
+class Limit(ShownAsTable):
     """The limit's errors per sample ratio m/n, as published and with our correction."""
 
     sample_ratios: tuple[float, ...]
     published: tuple[LimitErrors, ...]
     corrected: tuple[LimitErrors, ...]
 
-    def screen_table(self) -> ScreenTable:
+    def summary_table(self) -> Table:
         """Return a row per sample ratio, as `onegrad limit` shows it."""
         titles = ("m/n", "test MSE, published", "corrected", "train MSE, published", "corrected")
         rows = tuple(
@@ -72,7 +72,7 @@ class Limit(OnScreen):
                 self.sample_ratios, self.published, self.corrected, strict=True
             )
         )
-        return ScreenTable((*titles, "iterations"), rows, title="Limit at the maximal rate")
+        return Table((*titles, "iterations"), rows, title="Limit at the maximal rate")
 
     def to_dict(self) -> dict[str, object]:
         """Return plain values: errors per sample ratio, for both versions."""

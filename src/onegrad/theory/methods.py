@@ -37,7 +37,7 @@ THEORY_NEEDS = (
     ),
     Need(
         "readout.outputs",
-        lambda problem: not (problem.classes and getattr(problem.teacher, "flips", 0.0)),
+        lambda problem: not (problem.classes and problem.teacher.flip_rate),
         "theory knows classes without teacher.flips alone; use outputs='one', or simulate it",
     ),
 )

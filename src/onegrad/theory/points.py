@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onegrad.calculus.function import not_largest
 from onegrad.calculus.label_responses import Outputs, TypeLabels, losses, misclassified
+from onegrad.calculus.largest_gaussian import not_largest
 from onegrad.calculus.losses import NamedLoss, get_loss
 from onegrad.describe.numbers import Floats
 from onegrad.moments.feature_laws import FeatureMap, Points

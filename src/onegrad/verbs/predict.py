@@ -32,7 +32,7 @@ from onegrad.core.problem import Problem, Readout, require_problem
 from onegrad.core.run import Run, endless
 from onegrad.core.streams import Stream
 from onegrad.data.mixture import Gaussian, exact_counts
-from onegrad.data.teachers import Teacher
+from onegrad.data.teachers import Teacher, reads_one_projection
 from onegrad.describe.exceptions import Failure, InvalidInput
 from onegrad.describe.numbers import (
     Floats,
@@ -497,8 +497,8 @@ def point_rounds(instance: Instance) -> Iterator[list[PointBlock]]:
 
 def _labels(teacher: Teacher, gaussian: Gaussian, inputs: Floats) -> tuple[Floats, Floats]:
     """Return mean and variance of y given x, but for additive noise."""
-    if teacher.directions.shape[1] == 0:
-        mean = float(teacher.coefficients(gaussian, 0)[0])
+    if not reads_one_projection(teacher):
+        mean = teacher.linear_part(gaussian)[0]
         power = teacher.second_moment(gaussian) - teacher.noise**2
         return np.full(len(inputs), mean), np.full(len(inputs), max(power - mean**2, 0.0))
     projections, none = inputs @ teacher.directions[:, 0], np.zeros(len(inputs))

@@ -10,7 +10,7 @@ import pytest
 import onegrad as og
 from conftest import small
 from onegrad.data.fashion_mnist import LabelledImages
-from onegrad.describe.tables import COLUMNS, LINES, ScreenTable
+from onegrad.describe.tables import COLUMNS, LINES, Table
 from onegrad.describe.value import complete_repr, complete_str
 
 HOSTILE = "<script>alert(1)</script>\x1b[31m\n&\"'"
@@ -105,7 +105,7 @@ def test_notebooks_get_tables_in_which_names_are_escaped(shown):
 
 def test_a_table_that_is_not_escaped_would_be_seen():
     reader = Tags()
-    reader.feed(ScreenTable(("a",), ((HOSTILE,),)).to_html())
+    reader.feed(Table(("a",), ((HOSTILE,),)).to_html())
     assert "script" not in reader.tags
     reader.feed(f"<td>{HOSTILE}</td>")
     assert "script" in reader.tags
@@ -113,7 +113,7 @@ def test_a_table_that_is_not_escaped_would_be_seen():
 
 def test_a_long_table_says_how_many_rows_are_left_out():
     rows = tuple((f"row {i}", f"{i}") for i in range(1000))
-    text = ScreenTable(("name", "number"), rows, title="t", caption="c " * 900).to_text()
+    text = Table(("name", "number"), rows, title="t", caption="c " * 900).to_text()
     assert len(text.splitlines()) == LINES
     assert "row 0 " in text
     assert "row 999" in text
@@ -123,7 +123,7 @@ def test_a_long_table_says_how_many_rows_are_left_out():
 
 def test_a_wide_table_keeps_its_first_and_last_columns():
     titles = tuple(f"column {i}" for i in range(40))
-    text = ScreenTable(titles, (tuple("x" * 8 for _ in titles),)).to_text()
+    text = Table(titles, (tuple("x" * 8 for _ in titles),)).to_text()
     assert text.splitlines()[0].startswith("column 0  column 1")
     assert text.splitlines()[0].endswith("…  column 39")
 

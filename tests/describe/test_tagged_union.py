@@ -1,4 +1,4 @@
-"""Open unions: a field that holds whichever kind is registered, told apart by `kind`."""
+"""Tagged unions: a field may hold any registered kind, which the field `kind` names."""
 
 from typing import Annotated, Literal
 
@@ -7,7 +7,7 @@ from pydantic import Field
 
 from onegrad import InvalidInput
 from onegrad.describe import registry as module
-from onegrad.describe.registry import Kinds, Registry
+from onegrad.describe.registry import TaggedUnion
 from onegrad.describe.value import Positive, Value, nested_fields
 
 
@@ -18,8 +18,8 @@ class Shape(Value):
 @pytest.fixture
 def shapes(monkeypatch):
     monkeypatch.setattr(module, "_REGISTRIES", {})
-    kinds = Kinds(
-        Shape, Registry("shapes", {}), lambda fields: "circle" if "radius" in fields else "square"
+    kinds = TaggedUnion(
+        Shape, "shapes", lambda fields: "circle" if "radius" in fields else "square"
     )
 
     @kinds.built_in
@@ -50,7 +50,7 @@ def test_fields_become_the_kind_that_they_say_or_look_like(drawing):
 
 
 def test_a_description_stays_itself(drawing, shapes):
-    circle = shapes.registry["circle"](radius=2.0)
+    circle = shapes["circle"](radius=2.0)
     assert drawing(shape=circle).shape is circle
     assert shapes.kind(circle) == "circle"
     assert shapes.kind({"kind": "square"}) == "square"
@@ -60,7 +60,7 @@ def test_a_description_stays_itself(drawing, shapes):
 @pytest.mark.parametrize(
     ("shape", "message"),
     [
-        (3, "shape=3: must be a table of fields; correct it"),
+        (3, "shape=3: must be a table of fields"),
         ({"kind": "sqare"}, r"shape\.kind='sqare': must be one of .*did you mean 'square'"),
         ({"kind": "circle", "radius": -1.0}, r"shape\.radius=-1.0: must be greater than 0"),
         ({"kind": "circle", "side": 1.0}, r"shape\.side=1.0: no such field"),
@@ -73,8 +73,8 @@ def test_what_fits_no_kind_is_one_line(drawing, shape, message):
 
 
 def test_users_kinds_have_marks_and_own_ones_have_none(shapes):
-    assert shapes.registry.mark("circle") is None
-    assert shapes.registry.mark("square") is not None
+    assert shapes.mark("circle") is None
+    assert shapes.mark("square") is not None
     assert [kind.__name__ for kind in shapes.kinds()] == ["Circle", "Square"]
 
 
