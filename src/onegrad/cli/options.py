@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
     from onegrad.core.problem import Problem
+    from onegrad.verbs.plan import CostEstimate
 
 # What one option says of several components.
 LISTED = {
@@ -187,9 +188,9 @@ def checked_trials(problem: Any, trials: int | None) -> int:
     return whole_number("check_trials", trials, least=0)
 
 
-def tell_plan(foreseen: Any, workers: int) -> None:
-    """Say on standard error what a command would take, or why it does not fit this machine."""
-    click.echo(f"onegrad: {foreseen.checked(workers).said(workers)}", err=True)
+def print_plan(estimate: CostEstimate, workers: int) -> None:
+    """Print a plan on standard error; raise InvalidInput if it does not fit this machine."""
+    click.echo(f"onegrad: {estimate.checked(workers).sentence(workers)}", err=True)
 
 
 def print_problem(problem: Any) -> None:

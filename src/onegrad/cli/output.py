@@ -21,12 +21,11 @@ from rich.table import Table
 from rich.text import Text
 
 from onegrad.describe.numbers import duration
-from onegrad.describe.tables import OnScreen, ScreenTable
-from onegrad.sweeps.plan import Plan
-from onegrad.verbs.plan import Foreseen
 
 if TYPE_CHECKING:
+    from onegrad.describe.tables import OnScreen, ScreenTable
     from onegrad.sweeps.driver import Done
+    from onegrad.sweeps.plan import Plan
 
 SHOW_AFTER_SECONDS = 2.0
 LINE_SECONDS = 30.0  # between progress lines in a pipe
@@ -157,9 +156,13 @@ def print_result(result: OnScreen) -> None:
 def announced(
     plan: Plan, workers: int, dask: str | None = None, *, beside: str = "", seconds: float = 0.0
 ) -> str:
-    """Return what a run will take: trials, time and memory; `beside` them what takes `seconds`."""
+    """Return the trials, time and memory of a sweep's run, and of work `beside` it that takes
+    `seconds`.
+    """
+    from onegrad.verbs.plan import CostEstimate
+
     known = f", {plan.stored} stored already" if plan.stored else ""
     known += f" ({plan.failed} failed)" if plan.failed else ""
     what = f"{plan.total} trials in {len(plan.settings)} settings{known}{beside}"
-    foreseen = Foreseen(what, plan.seconds + seconds, plan.bytes, shares=workers)
-    return foreseen.said(workers, where=None if dask is None else "one Dask worker")
+    estimate = CostEstimate(what, plan.seconds + seconds, plan.bytes, shares=workers)
+    return estimate.sentence(workers, place=None if dask is None else "one Dask worker")

@@ -23,13 +23,13 @@ from onegrad.cli.options import (
     note_unused,
     parse_numbers,
     plan_option,
+    print_plan,
     print_problem,
     print_toml_option,
     problem_options,
     seed_option,
     show,
     single_samples,
-    tell_plan,
     whole_numbers,
     workers_option,
 )
@@ -72,7 +72,7 @@ def simulate(
     """
     from onegrad.cli.options import build_problem
     from onegrad.cli.output import WorkProgress
-    from onegrad.verbs.plan import foresee_simulation
+    from onegrad.verbs.plan import plan_simulation
     from onegrad.verbs.simulate import simulate as run
 
     problem = build_problem(problem_file, options)
@@ -84,7 +84,7 @@ def simulate(
     how = {"trials": trials, "target_stderr": target_stderr, "seed": seed, "workers": workers}
     if only_plan:
         wanted = {name: value for name, value in how.items() if name != "workers"}
-        tell_plan(foresee_simulation(problem, models, **wanted), workers)  # type: ignore[arg-type]
+        print_plan(plan_simulation(problem, models, **wanted), workers)  # type: ignore[arg-type]
         return
     with WorkProgress("trials") as progress:
         errors = run(problem, models, progress=progress, **how)  # type: ignore[arg-type]
@@ -122,7 +122,7 @@ def predict(
     the problem file hold.
     """
     from onegrad.cli.output import WorkProgress
-    from onegrad.verbs.plan import foresee_prediction
+    from onegrad.verbs.plan import plan_prediction
     from onegrad.verbs.predict import check_method, predict_curve
     from onegrad.verbs.predict import predict as run
 
@@ -133,7 +133,7 @@ def predict(
         return
     if only_plan:
         wanted: dict[str, Any] = {"method": method, "draws": draws, "samples": counts}
-        tell_plan(foresee_prediction(problem, models, **wanted), workers)
+        print_plan(plan_prediction(problem, models, **wanted), workers)
         return
     checks = checked_trials(problem, check_trials)
     note_uncapped(models)
@@ -217,7 +217,7 @@ def equivalence(
     from onegrad.cli.options import build_problem
     from onegrad.cli.output import WorkProgress
     from onegrad.verbs.equivalence import equivalence as run
-    from onegrad.verbs.plan import foresee_equivalence
+    from onegrad.verbs.plan import plan_prediction
 
     names = ("tolerance", "metric", "method", "draws", "seed", "workers")
     how = {name: options.pop(name) for name in names}
@@ -227,10 +227,9 @@ def equivalence(
     wanted = whole_numbers("degrees", degrees)
     sizes = None if dimensions is None else whole_numbers("dimensions", dimensions)
     if only_plan:
-        foreseen = foresee_equivalence(
-            problem, wanted, dimensions=sizes, method=how["method"], draws=how["draws"]
-        )
-        tell_plan(foreseen, how["workers"])
+        names = ["network", *(f"hermite:{degree}" for degree in wanted)]
+        planned = {name: how[name] for name in ("method", "draws")}
+        print_plan(plan_prediction(problem, names, dimensions=sizes, **planned), how["workers"])
         return
     with WorkProgress("draws") as progress:
         gaps = run(problem, wanted, dimensions=sizes, progress=progress, **how)
@@ -266,7 +265,7 @@ def tune(
     """Choose penalty, step size and width by theory; print them with the predicted curve."""
     from onegrad.cli.options import build_problem
     from onegrad.cli.output import WorkProgress
-    from onegrad.verbs.plan import foresee_tuning
+    from onegrad.verbs.plan import plan_tuning
     from onegrad.verbs.tune import tune as run
 
     how = {name: options.pop(name) for name in ("metric", "method", "draws", "seed", "workers")}
@@ -279,7 +278,7 @@ def tune(
     note_not_tested(problem, method=how["method"])
     if only_plan:
         wanted = {name: how[name] for name in ("method", "draws", "check_trials")}
-        tell_plan(foresee_tuning(problem, names, budget=budget, **wanted), how["workers"])
+        print_plan(plan_tuning(problem, names, budget=budget, **wanted), how["workers"])
         return
     with WorkProgress("predictions") as progress:
         tuned = run(problem, names, budget=budget, progress=progress, **how)
@@ -352,7 +351,7 @@ def steps(
     from onegrad.describe.exceptions import InvalidInput
     from onegrad.results.best_constant import best_constant
     from onegrad.results.steps import steps_table
-    from onegrad.verbs.plan import foresee_steps
+    from onegrad.verbs.plan import plan_steps
     from onegrad.verbs.simulate import simulate
 
     problem = build_problem(problem_file, options)
@@ -364,7 +363,7 @@ def steps(
     if neurons and not as_json:
         raise InvalidInput("neurons: are printed with --json alone; add it")
     if only_plan:
-        tell_plan(foresee_steps(problem, trials=trials), workers)
+        print_plan(plan_steps(problem, trials=trials), workers)
         return
     with WorkProgress("trials") as progress:
         runs = simulate(
