@@ -227,9 +227,9 @@ def equivalence(
     wanted = whole_numbers("degrees", degrees)
     sizes = None if dimensions is None else whole_numbers("dimensions", dimensions)
     if only_plan:
-        names = ["network", *(f"hermite:{degree}" for degree in wanted)]
+        models = ["network", *(f"hermite:{degree}" for degree in wanted)]
         planned = {name: how[name] for name in ("method", "draws")}
-        print_plan(plan_prediction(problem, names, dimensions=sizes, **planned), how["workers"])
+        print_plan(plan_prediction(problem, models, dimensions=sizes, **planned), how["workers"])
         return
     with WorkProgress("draws") as progress:
         gaps = run(problem, wanted, dimensions=sizes, progress=progress, **how)

@@ -19,7 +19,7 @@ from onegrad.describe.numbers import (
     real_number,
     shown,
 )
-from onegrad.machine.progress import moved
+from onegrad.machine.progress import report
 
 STEP_ROWS = 1024  # samples per product of the step; fixed, so that sums have one order
 
@@ -119,7 +119,7 @@ def streamed_direction(
         part = weighted.T @ inputs
         total = part if total is None else np.add(total, part, out=total)
         seen += len(labels)
-        moved(seen / samples)
+        report(seen / samples)
     if total is None:
         raise InvalidInput("blocks: must hold at least one sample, there is none; add some")
     total *= (scaled / samples)[:, None].astype(dtype)

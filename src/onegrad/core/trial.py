@@ -30,7 +30,7 @@ from onegrad.core.streams import Stream
 from onegrad.data.teachers import ExpectedSigns
 from onegrad.describe.exceptions import InvalidInput, require_finite
 from onegrad.describe.numbers import Floats, Metrics, Normals, real_array, shown
-from onegrad.machine.progress import moved, part
+from onegrad.machine.progress import report, section
 from onegrad.moments.exact_errors import exact_class_mse, exact_test_mse
 from onegrad.moments.feature_laws import FeatureMap, Points, require_maps
 
@@ -230,7 +230,7 @@ def measured_steps(run: TrialRun, steps: Sequence[int]) -> list[dict[str, Metric
     """Return the metrics after each of these steps, telling how far that is."""
     by_step = []
     for place, step in enumerate(steps):
-        with part(place / len(steps), (place + 1) / len(steps)):
+        with section(place / len(steps), (place + 1) / len(steps)):
             by_step.append(run.metrics(step))
     return by_step
 
@@ -274,10 +274,10 @@ class TrialRun:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             if step not in self._metrics:
                 taken = None
-                with part(0.0, STEP_SHARE):
+                with section(0.0, STEP_SHARE):
                     while self.run.state.step < step:
                         taken = self.run.advance()
-                with part(STEP_SHARE, 1.0):
+                with section(STEP_SHARE, 1.0):
                     self._metrics[step] = self._measured(step, taken)
         return self._metrics[step]
 
@@ -315,9 +315,9 @@ class TrialRun:
         """Return the metrics of the models that read one first layer."""
         layers = self.run.layers
         maps = {key: m.feature_map(instance, layers, trained) for key, m in models.items()}
-        with part(0.0, FIT_SHARE):
+        with section(0.0, FIT_SHARE):
             fits = fit_models(instance, matrix, maps, step=step, shared=self._shared, watch=watch)
-        with part(FIT_SHARE, 1.0):
+        with section(FIT_SHARE, 1.0):
             errors = model_errors(instance, matrix, maps, fits)
         for key, model in models.items():
             fit = fits[key]
@@ -371,7 +371,7 @@ def fit_models(
             watch.add(batch.inputs, phi)
             watch.sums = sums
         del phi  # before the next model's are made
-        moved(len(fits) / len(maps))
+        report(len(fits) / len(maps))
     return fits
 
 
@@ -407,7 +407,7 @@ def _streamed_fits(
     seen = 0
     for batch in drawn.granules():
         seen += len(batch.labels)
-        moved(seen / drawn.size)
+        report(seen / drawn.size)
         preactivations = batch.inputs @ first_layer.T
         labels = class_targets(instance, batch) if classes else batch.labels
         for key, feature_map in maps.items():

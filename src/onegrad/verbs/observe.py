@@ -21,7 +21,7 @@ from onegrad.data.mixture import Mixture
 from onegrad.data.staircase import staircase
 from onegrad.describe.numbers import Floats, Metrics, callback, whole_number
 from onegrad.machine.pool import Progress
-from onegrad.machine.progress import listening, shown_progress, told_within
+from onegrad.machine.progress import listening, shown_progress, within_total
 from onegrad.results.steps import Alignment, FeatureSpikes, Singular, StepRecord, StepsResult
 from onegrad.verbs.cost import check_memory
 
@@ -224,7 +224,7 @@ def _run(problem: Problem, seed: int, trial: int, progress: Progress | None) -> 
     for step in range(total):
         if progress is not None:
             progress(step, total)
-        with listening(told_within(progress, step, total)):
+        with listening(within_total(progress, step, total)):
             trial_run.metrics(step)
     if progress is not None:
         progress(total, total)

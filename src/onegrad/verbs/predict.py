@@ -40,7 +40,7 @@ from onegrad.describe.numbers import (
     whole_numbers,
 )
 from onegrad.machine.pool import Progress, run_jobs
-from onegrad.machine.progress import moved, part, shown_progress, told_within
+from onegrad.machine.progress import report, section, shown_progress, within_total
 from onegrad.results.errors import Errors, collect
 from onegrad.theory.equations import TypeErrors
 from onegrad.theory.methods import DEFAULT_METHOD, METHODS, NO_DRAWS, Method
@@ -110,7 +110,7 @@ def predict_draw(
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         steps = problem.recorded_steps
         for place, step in enumerate(steps):
-            with part(place / len(steps), (place + 1) / len(steps)):
+            with section(place / len(steps), (place + 1) / len(steps)):
                 errors = run.by_types(step, counts, problem)
             by_step.append({key: _metrics(error, samples) for key, error in errors.items()})
     results = stack_steps(by_step)
@@ -177,7 +177,7 @@ class PredictedRun:
         errors = {}
         for key, own in types.items():
             errors[key] = own.errors(**how)
-            moved(STEP_SHARE + (1 - STEP_SHARE) * len(errors) / len(types))
+            report(STEP_SHARE + (1 - STEP_SHARE) * len(errors) / len(types))
         return errors
 
     def types_after(self, step: int) -> dict[str, ModelTypes]:
@@ -205,7 +205,7 @@ class PredictedRun:
 
     def _drawn(self, step: int) -> tuple[Instance, Layers, Floats]:
         """Return the instance, the initial layers and the first layer after a step."""
-        with part(0.0, STEP_SHARE):
+        with section(0.0, STEP_SHARE):
             while self._run.state.step < step:
                 self._run.advance()
         trained = self._run.layers.first if step == 0 else self._run.first
@@ -404,7 +404,7 @@ def _predicted(
     jobs = [{**common, "seed": seed, "trial": t} for t in range(draws)]
     rows = []
     with shown_progress(progress, "draws") as told:
-        within = told_within(told, 0, draws)
+        within = within_total(told, 0, draws)
         for row in run_jobs(predict_draw, jobs, workers=workers, within=within):
             rows.append(row)
             if told is not None:
