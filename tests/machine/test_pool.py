@@ -146,13 +146,13 @@ def test_what_is_tried_again_comes_last_and_after_a_while(tmp_path, monkeypatch)
     assert ended[0] - when >= 0.3
 
 
-def test_ending_workers_with_calls_under_way_raises_in_no_thread(monkeypatch):
+def test_a_worker_killed_right_after_a_call_raises_in_no_thread(monkeypatch):
     raised = []
     monkeypatch.setattr("threading.excepthook", raised.append)
-    for wait in (0.0, 0.001) * 5:
+    for _ in range(3):
         worker = pool.Worker()
-        calls = [worker.submit(time.sleep, (60,)) for _ in range(20)]
-        time.sleep(wait)
+        worker.submit(os.getpid, ()).result()
+        call = worker.submit(time.sleep, (60,))
         worker.kill(wait=True)
-        assert all(call.done() for call in calls[1:])
+        assert call.done()
     assert raised == []
