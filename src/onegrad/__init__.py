@@ -12,6 +12,7 @@ Stages of the pipeline and whatever else one builds on are imported from their f
 from __future__ import annotations
 
 import importlib
+import logging
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -108,6 +109,7 @@ _HOMES = {
 }
 __all__ = list(_HOMES)
 __version__ = "0.1.0"
+logging.getLogger("onegrad").addHandler(logging.NullHandler())  # silent by default
 
 
 def __getattr__(name: str) -> Any:

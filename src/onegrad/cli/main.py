@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import io
+import logging
 import os
 import platform
 import re
@@ -178,6 +179,24 @@ def print_citation(context: click.Context, _option: click.Parameter, asked: bool
         context.exit()
 
 
+class LineHandler(logging.Handler):
+    """A handler that prints every record as a line on standard error."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print the record after the name of its logger."""
+        click.echo(f"{record.name}: {record.getMessage()}", err=True)
+
+
+def log_verbosely(context: click.Context, _option: click.Parameter, count: int) -> None:
+    """Show log messages during the command: INFO and above, also DEBUG if asked for twice."""
+    if count and not context.resilient_parsing:
+        logger, handler = logging.getLogger("onegrad"), LineHandler()
+        logger.addHandler(handler)
+        context.call_on_close(lambda: logger.removeHandler(handler))
+        context.call_on_close(lambda level=logger.level: logger.setLevel(level))
+        logger.setLevel(logging.INFO if count == 1 else logging.DEBUG)
+
+
 BAD_INPUT, UNFINISHED = 2, 1
 # What the machine has too little of, where no file is to blame.
 SHORT_OF = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
@@ -192,6 +211,14 @@ SHORT_OF = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
     expose_value=False,
     callback=print_citation,
     help="Print what to cite, as BibTeX, and stop.",
+)
+@click.option(
+    "-v",
+    "--verbose",
+    count=True,
+    expose_value=False,
+    callback=log_verbosely,
+    help="Show progress messages on standard error; twice shows more.",
 )
 def cli() -> None:
     """Two-layer networks after one or several steps, beside their equivalent models."""

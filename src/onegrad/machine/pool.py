@@ -67,7 +67,7 @@ def run_jobs(
     dies is tried again, MOST_DEATHS times in all. `within` is called with the number of jobs done,
     fractions of running jobs included.
     """
-    LOGGER.info("running %d jobs on %d workers", len(jobs), workers)
+    LOGGER.info("jobs: %d, workers: %d", len(jobs), workers)
     if workers == 1:
         for index, job in enumerate(jobs):
             with threadpool_limits(limits=1), listening(_from(index, within)):
@@ -238,9 +238,9 @@ class _Pool(Generic[T, R]):
         if not isinstance(future.exception(), BrokenProcessPool):
             self._false_starts = 0
             self._settled += 1
-            LOGGER.debug("%d tasks done", self._settled)
+            LOGGER.debug("tasks done: %d", self._settled)
             return future.result()
-        LOGGER.info("worker %d died after it had begun %d trials of its task", index, begun)
+        LOGGER.info("worker %d died; trials of its task that had begun: %d", index, begun)
         self._replace(index)
         if not begun:
             self._free_from[index] = now + self._rest_after_false_start()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import multiprocessing
 import re
 import socket
@@ -95,13 +94,9 @@ def check_address(address: str) -> None:
 
 
 def _distributed(address: str) -> Any:
-    """Return the package, silent: its loggers print tracebacks of what we report in one line."""
     require_extra(f"dask={shown(address)}", "dask")
     import distributed
 
-    for name in list(logging.root.manager.loggerDict):
-        if name.split(".")[0] == "distributed":
-            logging.getLogger(name).setLevel(logging.CRITICAL)
     return distributed
 
 
