@@ -20,7 +20,7 @@ from onegrad.describe.registry import snapshot
 from onegrad.machine.pool import RETRY_SECONDS
 from onegrad.machine.signals import interrupts_ignored
 from onegrad.sweeps.driver import Engine, lost_outcome
-from onegrad.sweeps.plan import Outcome, Task, run_in_worker
+from onegrad.sweeps.plan import Outcome, Task, run_task
 
 CONNECT_SECONDS = 10
 PROTOCOLS, LAST_PORT = ("tcp", "tls", "ws", "wss"), 65535
@@ -165,7 +165,7 @@ def _outcomes(distributed: Any, client: Any, tasks: list[Task]) -> Iterator[Outc
     completed = distributed.as_completed(loop=client.loop)
 
     def submit(task: Task) -> None:
-        future = client.submit(run_in_worker, task, known, numerics=NUMERICS, pure=False)
+        future = client.submit(run_task, task, known, numerics=NUMERICS, pure=False)
         in_flight[future] = task
         completed.add(future)
 
