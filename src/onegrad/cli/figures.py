@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from onegrad.cli.options import plan_option
+from onegrad.cli.options import plan_option, retry_failed_option, seed_option
 
 if TYPE_CHECKING:
     from onegrad.papers.panel import Panel
@@ -57,8 +57,8 @@ def figures() -> None:
     show_default=True,
     help="Per trial: all, or published for what the paper redrew.",
 )
-@click.option("--seed", type=int, default=0, show_default=True)
-@click.option("--retry-failed", is_flag=True, help="Compute failed trials again, as they were.")
+@seed_option
+@retry_failed_option
 @plan_option
 def reproduce(
     panels: tuple[str, ...],

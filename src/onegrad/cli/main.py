@@ -27,6 +27,7 @@ from onegrad.cli.figures import figures, plot, reproduce
 from onegrad.cli.sweeps import results, sweep
 from onegrad.cli.tools import doctor, explore, fetch
 from onegrad.cli.verbs import equivalence, limit, predict, simulate, steps, tune
+from onegrad.describe.exceptions import Failure, InvalidInput
 from onegrad.machine.signals import exit_code, stop_on_signals
 
 LONGEST_WORD = 120  # a path of this length is still shown whole
@@ -297,8 +298,6 @@ def _guarded(run: Callable[[], Any], arguments: Sequence[str]) -> int:
 
 def said_of(error: Exception, arguments: Sequence[str]) -> tuple[str, int]:
     """Return the one line and the exit code of an error that ended a command."""
-    from onegrad.describe.exceptions import Failure, InvalidInput
-
     if isinstance(error, InvalidInput):
         return str(error), BAD_INPUT
     if isinstance(error, Failure):

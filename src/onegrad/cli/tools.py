@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from onegrad.cli.options import json_option, problem_options
+from onegrad.cli.options import build_problem, json_option, problem_options, single_samples
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -138,7 +138,6 @@ def _download(data_dir: str | None) -> None:
 @click.option("--browser/--no-browser", default=True, help="Open the page in the browser.")
 def explore(problem_file: str | None, port: int, browser: bool, **options: Any) -> None:
     """Open a page where sliders move the predicted curves, on this machine alone."""
-    from onegrad.cli.options import build_problem, single_samples
     from onegrad.explorer.server import explore as run
 
     run(build_problem(problem_file, single_samples(options)), port=port, browser=browser)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from onegrad.cli.options import (
+    build_problem,
     check_trials_option,
     checked_trials,
     draws_option,
@@ -33,6 +34,7 @@ from onegrad.cli.options import (
     whole_numbers,
     workers_option,
 )
+from onegrad.describe.exceptions import InvalidInput
 
 if TYPE_CHECKING:
     from onegrad.core.problem import Problem
@@ -70,7 +72,6 @@ def simulate(
 
     The problem comes from PROBLEM.toml, from the options, or both: options win.
     """
-    from onegrad.cli.options import build_problem
     from onegrad.cli.output import WorkProgress
     from onegrad.verbs.plan import plan_simulation
     from onegrad.verbs.simulate import simulate as run
@@ -163,9 +164,7 @@ def _say_check(errors: Errors, trials: int, workers: int) -> None:
 def _problem_and_samples(
     file: str | None, options: dict[str, Any]
 ) -> tuple[Problem, list[int] | None]:
-    """Return the problem, and the numbers of samples where they are a list."""
-    from onegrad.cli.options import build_problem
-
+    """Return the problem, and the numbers of samples if they are a list."""
     counts = listed_samples(options)
     if counts is not None and options["data"] is not None:
         options["samples"] = max(counts)  # real data must have rows for the default of 1000, else
@@ -214,7 +213,6 @@ def equivalence(
     With --dimensions also how the gap of each degree decays with n. Where a higher degree has a
     larger gap than a lower one, a sentence says why.
     """
-    from onegrad.cli.options import build_problem
     from onegrad.cli.output import WorkProgress
     from onegrad.verbs.equivalence import equivalence as run
     from onegrad.verbs.plan import plan_prediction
@@ -263,7 +261,6 @@ def tune(
     **options: Any,
 ) -> None:
     """Choose penalty, step size and width by theory; print them with the predicted curve."""
-    from onegrad.cli.options import build_problem
     from onegrad.cli.output import WorkProgress
     from onegrad.verbs.plan import plan_tuning
     from onegrad.verbs.tune import tune as run
@@ -289,7 +286,6 @@ def tune(
 
 def _check_searched(names: list[str], options: dict[str, Any], budget: int | None) -> None:
     """Raise InvalidInput where what is searched has a value, or what is not a bound."""
-    from onegrad.describe.exceptions import InvalidInput
     from onegrad.describe.numbers import shown
 
     for name in ("ridge", "penalty"):
@@ -346,9 +342,7 @@ def steps(
 
     The problem comes from PROBLEM.toml, from the options, or both: options win.
     """
-    from onegrad.cli.options import build_problem
     from onegrad.cli.output import WorkProgress, print_table
-    from onegrad.describe.exceptions import InvalidInput
     from onegrad.results.best_constant import best_constant
     from onegrad.results.steps import steps_table
     from onegrad.verbs.plan import plan_steps
