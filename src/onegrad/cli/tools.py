@@ -23,9 +23,9 @@ NOT_HERE = {"fashion-mnist": "not here; onegrad fetch"}
 def doctor(as_json: bool) -> None:
     """Tell versions, BLAS, threads, processors, memory, extras and data found; always succeeds."""
     from onegrad.cli.output import print_rich
-    from onegrad.machine.environment import checkup
+    from onegrad.machine.environment import environment
 
-    found = {**checkup(), "data": _data_found()}
+    found = {**environment(), "data": _data_found()}
     if as_json:
         click.echo(json.dumps(found, allow_nan=False))
     else:
@@ -33,7 +33,7 @@ def doctor(as_json: bool) -> None:
 
 
 def _data_found() -> dict[str, str | None]:
-    """Return where each named data set lies; None for what is not on this machine."""
+    """Return the place of each named data set; None if it is not on this machine."""
     from onegrad.data.fashion_mnist import fashion_mnist_folder
     from onegrad.data.rows_files import PACKAGED_SETS
     from onegrad.describe.extras import missing
