@@ -1,7 +1,7 @@
 """Command-line options that describe a problem.
 
-Help texts, defaults and types come from the fields themselves, and only when help is asked for or
-an option is given: until then nothing heavy is imported.
+Help texts, defaults and types come from the fields themselves. They are imported only if help is
+shown or an option is given, so that the command line starts quickly.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from onegrad.core.problem import Problem
     from onegrad.verbs.plan import CostEstimate
 
-# What one option says of several components.
+# The shape of options that list a value for several components.
 LISTED = {
     "weights": "one per component or class",
     "labels": "one per component or class",
@@ -36,7 +36,7 @@ LISTED = {
 
 
 def option_name(flag: str) -> str:
-    """Return the name under which click hands a flag over."""
+    """Return the name of a flag's argument in click."""
     return flag.split("/")[0].lstrip("-").replace("-", "_")
 
 
@@ -69,8 +69,8 @@ class FieldOption(click.Option):
 
 
 def _help(field: FieldInfo, more: str | None) -> str:
-    said = (field.description or "").rstrip(".")
-    text = f"{said}, {more}." if more else f"{said}."
+    text = (field.description or "").rstrip(".")
+    text = f"{text}, {more}." if more else f"{text}."
     if field.default is None or more:
         return text
     default = field.default
@@ -82,7 +82,7 @@ def _help(field: FieldInfo, more: str | None) -> str:
 
 
 def metavar(field: FieldInfo, *, listed: bool = False) -> str:
-    """Return what stands for a field's value in help: INTEGER, NUMBER, choices, …"""
+    """Return the placeholder for a field's value in help: INTEGER, NUMBER, choices, …"""
     from onegrad.describe.value import choices, holds_list, plain_types
 
     if listed:
@@ -252,7 +252,7 @@ def _contradictions(problem: Problem, given: dict[str, Any]) -> Iterator[tuple[s
         yield "test_samples", "an exact test error needs no test points; add --test sampled"
     file = getattr(problem.data, "file", None)
     if "label_column" in given and Path(file or "").suffix.lower() not in TABLES:
-        yield "label_column", "belongs to a CSV or Parquet table, the data are none; leave it out"
+        yield "label_column", "belongs to a CSV or Parquet table; leave it out, or give one"
     if problem.training.steps == 1:
         if float(given.get("momentum", 0)):
             yield "momentum", "acts from the second step on; raise --steps, or leave it out"
@@ -262,11 +262,17 @@ def _contradictions(problem: Problem, given: dict[str, Any]) -> Iterator[tuple[s
     if components is not None and len(components) == 1:
         for name in ("alignment", "equal_totals"):
             if given.get(name):
-                yield name, "compares components, there is one; add --components, or leave it out"
+                yield (
+                    name,
+                    "compares components, and there is one; add --components, or leave it out",
+                )
     if components is not None and not problem.data.has_spikes:
         for name in ("strengths", "spread", "alignment", "equal_totals"):
             if given.get(name):
-                yield name, "is about spikes, there are none; raise --rank, or leave it out"
+                yield (
+                    name,
+                    "changes spikes, and the data have no spikes; raise --rank, or leave it out",
+                )
 
 
 def note_unused(reason: str, *names: str) -> None:
@@ -297,7 +303,7 @@ def note_not_tested(problem: Problem, *, method: str) -> None:
         note_unused("this method draws nothing", "draws", "seed", "workers")
 
 
-# Options that several fields share, set by functions of their own below.
+# Options that belong to mixtures alone, and to rows of data alone.
 MIXTURE_ONLY = (
     *("components", "rank", "strengths", "level", "levels", "means"),
     *("alignment", "equal_totals", "counts"),
@@ -318,7 +324,7 @@ ROWS_ONLY = (
 )
 # Fields of components by the option that lists a number for each.
 BY_COMPONENT = {"weights": "weight", "labels": "label", "means": "mean", "levels": "level"}
-# Whose an option of a teacher is, where one word says it.
+# The teachers that have an option, if that takes a single word.
 OF_TEACHERS = {
     "slope": "--task logistic; give that, or leave it out",
     "flips": "--task sign or classification; give one, or leave it out",
@@ -387,7 +393,7 @@ def _rivals(model: Any, prefix: str = "") -> dict[str, tuple[str, ...]]:
 
 
 def converted(name: str, value: Any, field: FieldInfo) -> Any:
-    """Return an option's text as what its field holds: numbers, a list of them, a text."""
+    """Return an option's string as a value of its field: a number, a list, or the string."""
     from onegrad.describe.value import choices, holds_list, plain_types
 
     if not isinstance(value, str) or value in choices(field):
@@ -408,7 +414,7 @@ def converted(name: str, value: Any, field: FieldInfo) -> Any:
 
 
 def _is_rows(fields: dict[str, Any], given: dict[str, Any]) -> bool:
-    """Return whether the data are rows; what a file says of other data makes room for --data."""
+    """Return whether the data are rows; --data replaces other data of the file."""
     from onegrad.data.source import SOURCES
 
     data = fields.get("data", {})
@@ -465,7 +471,7 @@ def _set_components(fields: dict[str, Any], given: dict[str, Any]) -> None:
 def _parts(
     data: dict[str, Any], given: dict[str, Any], lists: dict[str, list[float]]
 ) -> list[dict[str, Any]]:
-    """Return the tables of as many components as options and file ask for."""
+    """Return one table per component, as many as options and file ask for."""
     from onegrad.data.mixture_source import MOST_COMPONENTS
     from onegrad.describe.numbers import shown
 
@@ -499,7 +505,7 @@ def _parts(
 
 
 def _choose_teacher(fields: dict[str, Any], given: dict[str, Any]) -> None:
-    """Make room for the teacher of --link or --links in what a file says of another."""
+    """Remove a file's teacher that is not the kind of --link or --links."""
     from onegrad.data.teachers import TEACHERS
 
     wanted = [name for name in ("link", "links") if name in given]
@@ -511,7 +517,7 @@ def _choose_teacher(fields: dict[str, Any], given: dict[str, Any]) -> None:
 
 
 def _set_task(fields: dict[str, Any], given: dict[str, Any]) -> None:
-    """Choose the teacher that --task names; what a file says of another kind makes room."""
+    """Choose the teacher that --task names, without the file's fields of another kind."""
     from onegrad.data.teachers import TEACHERS
 
     teacher = dict(_table("teacher", fields.get("teacher", {})))
@@ -529,7 +535,7 @@ def _refuse_of_others(given: dict[str, Any], kind: str) -> set[str]:
     from onegrad.data.teachers import TEACHERS
 
     if kind not in TEACHERS.registry:
-        return set()  # the problem says which there are
+        return set()  # Problem refuses the kind, and lists the known ones
     own = set(TEACHERS.registry[kind].model_fields)
     others = {name for other in TEACHERS.kinds() for name in other.model_fields} - own
     for name, path in PATHS.items():

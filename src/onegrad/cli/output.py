@@ -32,7 +32,7 @@ LINE_SECONDS = 30.0  # between progress lines in a pipe
 
 
 class _Bar:
-    """A bar on the terminal; `columns` stand after the count, in place of the remaining time."""
+    """A bar on the terminal; `columns` after the count replace the remaining time."""
 
     def __init__(self, unit: str, *columns: ProgressColumn) -> None:
         self._terminal = sys.stderr.isatty()
@@ -56,10 +56,10 @@ class _Bar:
             self._bar.stop()
 
     def _start_bar(self) -> None:
-        """Begin to show."""
+        """Show the bar."""
 
     def _end(self) -> None:
-        """Show no more."""
+        """Hide the bar."""
 
 
 class WorkProgress(_Bar):
@@ -81,11 +81,11 @@ class WorkProgress(_Bar):
         """Show `done` of `total`."""
         self._bar.update(self._task, completed=done, total=total)
 
-    within = __call__  # in the midst of a piece of work, too
+    within = __call__  # accepts fractions of a job
 
 
 class SweepProgress(_Bar):
-    """Trials done, rate and remaining time: a bar on a terminal, a line now and then in a pipe."""
+    """Trials done, rate and remaining time: a bar on a terminal, regular lines in a pipe."""
 
     def __init__(self, goal: int, unit: str = "trials") -> None:
         super().__init__(unit, TextColumn("{task.fields[rate]}"))
@@ -106,13 +106,13 @@ class SweepProgress(_Bar):
         self._over.set()
 
     def _speak(self) -> None:
-        """Print the latest state now and then, also while trials take longer than that."""
+        """Print the latest state every LINE_SECONDS, also during long trials."""
         while not self._over.wait(LINE_SECONDS):
             elapsed = duration(time.monotonic() - self._began)
             print(f"onegrad: {self._line or f'no trial yet after {elapsed}'}", file=sys.stderr)
 
     def update(self, state: Done) -> None:
-        """Show how many are done, with the number of failed trials where there are some."""
+        """Show how many trials are done, and how many failed."""
         done, goal = state.done, state.goal
         if done == goal:
             self._over.set()
@@ -149,7 +149,7 @@ def print_table(table: ScreenTable) -> None:
 
 
 def print_result(result: OnScreen) -> None:
-    """Print what a result shows of itself."""
+    """Print a result as its table."""
     print_table(result.screen_table())
 
 

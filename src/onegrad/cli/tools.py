@@ -52,12 +52,12 @@ def _table(found: dict[str, Any]) -> Table:
     table = Table("what", "found", caption="onegrad doctor --json for a report of a problem")
     table.add_row("onegrad", found["onegrad"])
     table.add_row("Python", f"{found['python']}, {found['system']}")
-    versions = (f"{name} {said}" for name, said in found["packages"].items() if said is not None)
+    versions = (f"{name} {v}" for name, v in found["packages"].items() if v is not None)
     table.add_row("packages", ", ".join(versions))
     for library in found["blas"]:
         table.add_row("BLAS", _library(library))
     if not found["blas"]:
-        table.add_row("BLAS", "one that does not tell its threads")
+        table.add_row("BLAS", "unknown library and threads")
     set_here = (f"{n}={v}" for n, v in found["thread_variables"].items() if v is not None)
     table.add_row("threads asked for", ", ".join(set_here) or "no variable is set")
     count = found["processors"]
@@ -75,8 +75,8 @@ def _library(library: dict[str, Any]) -> str:
     names = (library["library"], library["version"], library["kernel"])
     owner = "" if library["of"] is None else f" of {library['of']}"
     threads = library["threads"]
-    said = f"{threads} thread{'s' if threads != 1 else ''}"
-    return f"{' '.join(str(name) for name in names if name)}{owner}, {said}"
+    count = f"{threads} thread{'s' if threads != 1 else ''}"
+    return f"{' '.join(str(name) for name in names if name)}{owner}, {count}"
 
 
 def _extra(extra: str, absent: list[str]) -> str:

@@ -152,7 +152,7 @@ def predict(
 
 
 def _say_check(errors: Errors, trials: int, workers: int) -> None:
-    """Say on standard error how far theory is from networks on rows that the fit has not seen."""
+    """Warn of the distance of theory from networks on rows that the fit has not seen."""
     from onegrad.verbs.fit_check import check_prediction
 
     if errors.problem.data.exact_moments or not trials or "network" not in errors.axes["model"]:
@@ -280,12 +280,12 @@ def tune(
     with WorkProgress("predictions") as progress:
         tuned = run(problem, names, budget=budget, progress=progress, **how)
     if tuned.check is not None and tuned.check.poor and not as_json:
-        tuned = replace(tuned, check=None)  # which a note has said
+        tuned = replace(tuned, check=None)  # a warning has shown it
     show(tuned, as_json=as_json)
 
 
 def _check_searched(names: list[str], options: dict[str, Any], budget: int | None) -> None:
-    """Raise InvalidInput where what is searched has a value, or what is not a bound."""
+    """Raise InvalidInput if a searched field has a value, or a fixed one a bound."""
     from onegrad.describe.numbers import shown
 
     for name in ("ridge", "penalty"):

@@ -1,4 +1,4 @@
-"""The engine on a Dask cluster, of which the address of the scheduler is known."""
+"""The engine on a Dask cluster."""
 
 from __future__ import annotations
 
