@@ -11,6 +11,7 @@ Single stages of a trial are in `onegrad.stages`.
 from __future__ import annotations
 
 import importlib
+import logging
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -109,6 +110,7 @@ _HOMES = {
 }
 __all__ = list(_HOMES)
 __version__ = "0.1.0"
+logging.getLogger("onegrad").addHandler(logging.NullHandler())  # silent by default
 
 
 def __getattr__(name: str) -> Any:

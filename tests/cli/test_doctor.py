@@ -11,7 +11,7 @@ import onegrad
 from onegrad.cli.main import cli
 from onegrad.data import fashion_mnist
 from onegrad.describe.extras import EXTRAS
-from onegrad.machine import environment as checkup_module
+from onegrad.machine import environment
 
 
 def told(*options):
@@ -63,7 +63,7 @@ def test_images_are_found_by_their_files(no_images):
 
 
 def test_missing_packages_are_named_with_their_command(monkeypatch):
-    monkeypatch.setattr(checkup_module, "missing", lambda extra: ["what-it-needs"])
+    monkeypatch.setattr(environment, "missing", lambda extra: ["what-it-needs"])
     assert told_values()["extras"]["figures"] == {"missing": ["what-it-needs"]}
     assert "what-it-needs missing; pip install 'onegrad[figures]'" in told()
 
@@ -75,7 +75,7 @@ def test_what_cannot_be_told_does_not_stop_it(monkeypatch):
     def no_home():
         raise RuntimeError("Could not determine home directory.")
 
-    monkeypatch.setattr(checkup_module, "machine_bytes", denied)
+    monkeypatch.setattr(environment, "machine_bytes", denied)
     monkeypatch.setattr(Path, "home", no_home)
     monkeypatch.setattr(fashion_mnist, "PACKAGED", Path("nowhere"))
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
@@ -87,5 +87,5 @@ def test_what_cannot_be_told_does_not_stop_it(monkeypatch):
 
 def test_a_library_is_that_of_the_wheel_that_brings_it():
     bundled = str(Path("site-packages") / "numpy.libs" / "libopenblas.so")
-    assert checkup_module._owner(f"/x/{bundled}") == "numpy"
-    assert checkup_module._owner("/usr/lib/libblas.so.3") is None
+    assert environment._owner(f"/x/{bundled}") == "numpy"
+    assert environment._owner("/usr/lib/libblas.so.3") is None

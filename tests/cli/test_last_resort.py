@@ -24,7 +24,7 @@ BAD = [
     (["simulate", "x" * 5000], "too long"),
     (["simulate", "--data", "/".join(["d"] * 5000)], "at most 4096 characters"),
     (["sweep", "range.toml", "--out", "o"], "must start and stop at finite numbers"),
-    (["sweep", "empty.toml", "--out", "o"], "says nothing"),
+    (["sweep", "empty.toml", "--out", "o"], "is empty"),
     (["sweep", "sweep.toml", "--out", "o", "--dask", "foo://127.0.0.1:1"], "protocols"),
     (["sweep", "sweep.toml", "--out", "o", "--dask", "127.0.0.1:99999"], "port"),
     (["simulate", "/dev/zero"], "is longer than 16 MiB"),

@@ -9,7 +9,7 @@ from onegrad.core.problem import Problem
 from onegrad.describe.exceptions import Failure
 from onegrad.machine.cost import Rates
 from onegrad.verbs import plan
-from onegrad.verbs.plan import Foreseen, foresee_prediction, foresee_simulation, foresee_tuning
+from onegrad.verbs.plan import CostEstimate, plan_prediction, plan_simulation, plan_tuning
 
 SIZES = ("--dimension", "40", "--samples", "40")
 COMMANDS = {
@@ -75,23 +75,21 @@ def test_bad_arguments_are_refused_by_a_plan_too(nothing_runs):
 
 
 def test_work_is_shared_by_no_more_workers_than_there_are_parts():
-    assert "about 2 s on 8 workers" in Foreseen("x", 8.0, 1e9, shares=4).said(8)
-    assert "about 8 s on one Dask worker" in Foreseen("x", 8.0, 1e9, shares=4).said(
-        8, where="one Dask worker"
+    assert "about 2 s on 8 workers" in CostEstimate("x", 8.0, 1e9, shares=4).sentence(8)
+    assert "about 8 s on one Dask worker" in CostEstimate("x", 8.0, 1e9, shares=4).sentence(
+        8, place="one Dask worker"
     )
 
 
 def test_estimates_grow_with_the_work(monkeypatch):
     monkeypatch.setattr(plan, "measure_rates", lambda: Rates(*[1e9] * 6))
     small, large = (Problem(dimension=n, readout={"samples": n}) for n in (50, 400))
-    for foresee in (
-        lambda p: foresee_simulation(p, "network"),
-        lambda p: foresee_prediction(p, "network", method="types", draws=2),
-        lambda p: foresee_tuning(
-            p, ["width"], method="types", budget=None, draws=1, check_trials=0
-        ),
+    for estimate in (
+        lambda p: plan_simulation(p, "network"),
+        lambda p: plan_prediction(p, "network", method="types", draws=2),
+        lambda p: plan_tuning(p, ["width"], method="types", budget=None, draws=1, check_trials=0),
     ):
-        assert foresee(large).seconds > 5 * (foresee(small).seconds - 0.1)
-        assert foresee(large).bytes > foresee(small).bytes
-    twice = foresee_simulation(small, "network", trials=16).seconds
-    assert twice == pytest.approx(2 * foresee_simulation(small, "network", trials=8).seconds)
+        assert estimate(large).seconds > 5 * (estimate(small).seconds - 0.1)
+        assert estimate(large).bytes > estimate(small).bytes
+    twice = plan_simulation(small, "network", trials=16).seconds
+    assert twice == pytest.approx(2 * plan_simulation(small, "network", trials=8).seconds)

@@ -11,7 +11,6 @@ from onegrad import register_function
 from onegrad.calculus import functions
 from onegrad.describe.exceptions import Failure
 from onegrad.machine import pool
-from onegrad.machine import pool as workers
 from onegrad.machine.pool import MOST_DEATHS, run_jobs, run_tasks
 
 
@@ -86,7 +85,7 @@ def die_in_initializer(*_arguments):
 
 def test_a_worker_that_dies_before_it_begins_does_not_count(monkeypatch, tmp_path):
     starts = []
-    submit = workers.Worker.submit
+    submit = pool.Worker.submit
 
     def submit_to_a_dying_one(self, function, arguments):
         starts.append(function)
@@ -94,7 +93,7 @@ def test_a_worker_that_dies_before_it_begins_does_not_count(monkeypatch, tmp_pat
             return submit(self, die, ())  # ends without having begun a trial
         return submit(self, function, arguments)
 
-    monkeypatch.setattr(workers.Worker, "submit", submit_to_a_dying_one)
+    monkeypatch.setattr(pool.Worker, "submit", submit_to_a_dying_one)
     monkeypatch.setattr(pool, "RETRY_SECONDS", 0.0)
     monkeypatch.setattr(pool, "LONGEST_REST_SECONDS", 0.01)
     jobs = [{"path": __file__}] * 1
@@ -103,7 +102,7 @@ def test_a_worker_that_dies_before_it_begins_does_not_count(monkeypatch, tmp_pat
 
 
 def test_workers_that_all_die_early_end_the_run(monkeypatch):
-    monkeypatch.setattr(workers, "_prepare", die_in_initializer)
+    monkeypatch.setattr(pool, "_prepare", die_in_initializer)
     monkeypatch.setattr(pool, "RETRY_SECONDS", 0.0)
     monkeypatch.setattr(pool, "LONGEST_REST_SECONDS", 0.01)
     monkeypatch.setattr(pool, "MOST_FALSE_STARTS", 3)
@@ -114,7 +113,7 @@ def test_workers_that_all_die_early_end_the_run(monkeypatch):
 
 def begin_and_die_at(index, deadly):
     """Begin a trial; the process ends once in the job of that index."""
-    workers.begin()
+    pool.begin()
     if index == 0 and not os.path.exists(deadly):  # noqa: PTH110 (pickled by value)
         open(deadly, "w").close()  # noqa: PTH123
         os._exit(9)
@@ -145,3 +144,15 @@ def test_what_is_tried_again_comes_last_and_after_a_while(tmp_path, monkeypatch)
     ((task, begun, when),) = died
     assert (task, begun) == (0, 1)
     assert ended[0] - when >= 0.3
+
+
+def test_a_worker_killed_right_after_a_call_raises_in_no_thread(monkeypatch):
+    raised = []
+    monkeypatch.setattr("threading.excepthook", raised.append)
+    for _ in range(3):
+        worker = pool.Worker()
+        worker.submit(os.getpid, ()).result()
+        call = worker.submit(time.sleep, (60,))
+        worker.kill(wait=True)
+        assert call.done()
+    assert raised == []

@@ -13,9 +13,17 @@ import pytest
 from conftest import onegrad_here, small
 from onegrad import Sweep, run_sweep
 from onegrad.describe.files import seal
-from onegrad.machine.pool import is_running, start_of, this_machine
 from onegrad.sweeps import folder_lock
-from onegrad.sweeps.folder_lock import NAME, Holder, StoreBusy, hold, require_free
+from onegrad.sweeps.folder_lock import (
+    NAME,
+    Holder,
+    StoreBusy,
+    hold,
+    is_running,
+    require_free,
+    start_of,
+    this_machine,
+)
 
 SLEEP = [sys.executable, "-c", "import time; print('up', flush=True); time.sleep(60)"]
 

@@ -6,7 +6,8 @@ from matplotlib.figure import Figure
 
 from conftest import small, small_steps
 from onegrad import InvalidInput, Results, Sweep, predict, run_sweep
-from onegrad.sweeps.results import sweep_picture
+from onegrad.sweeps.results import PREFERRED, sweep_picture
+from onegrad.theory.methods import METHODS
 
 WIDTHS = [10, 20, 40]
 AXES = {"network.width": WIDTHS, "network.activation": ["relu", "tanh"]}
@@ -140,6 +141,10 @@ def test_pictures_that_would_mix_settings_are_refused_in_one_line(trained, given
     with pytest.raises(InvalidInput, match=message) as error:
         trained.plot(**given, ax=axes())
     assert len(str(error.value).splitlines()) == 1
+
+
+def test_every_method_has_a_rank():
+    assert set(PREFERRED) == set(METHODS)
 
 
 def test_an_empty_folder_has_nothing_to_draw(tmp_path):

@@ -122,7 +122,7 @@ def test_unquoted_paths_in_toml_are_axes_too(tmp_path):
         ({"seed": "5"}, "seed='5'"),
         ({"axes": {"readout.samples": [30, 30]}}, "must not repeat"),
         ({"axes": {"readout.ridge": [0.1, 0.1]}}, "must not repeat"),
-        ({"axes": {"training.samples": [None, 40]}}, "must not hold None"),
+        ({"axes": {"training.samples": [None, 40]}}, "must not contain None"),
         ({"axes": {"network__width": [3]}}, "with dots"),
         ({"axes": {"network": {}}}, "at least one axis"),
         ({"trials": 10**9}, "split the sweep"),

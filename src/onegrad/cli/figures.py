@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from onegrad.cli.options import plan_option
+from onegrad.cli.options import plan_option, retry_failed_option, seed_option
 
 if TYPE_CHECKING:
     from onegrad.papers.panel import Panel
@@ -57,8 +57,8 @@ def figures() -> None:
     show_default=True,
     help="Per trial: all, or published for what the paper redrew.",
 )
-@click.option("--seed", type=int, default=0, show_default=True)
-@click.option("--retry-failed", is_flag=True, help="Compute failed trials again, as they were.")
+@seed_option
+@retry_failed_option
 @plan_option
 def reproduce(
     panels: tuple[str, ...],
@@ -89,19 +89,19 @@ def reproduce(
     )
     points = sum(len(part.jobs) for part in task.closed_tasks)
     beside = f", {points} theory points, {len(task.panels)} panels"
-    said = announced(task.plan, count, beside=beside, seconds=task.seconds_beside)
-    click.echo(f"onegrad: {said}", err=True)
+    line = announced(task.plan, count, beside=beside, seconds=task.seconds_beside)
+    click.echo(f"onegrad: {line}", err=True)
     if only_plan:
         return
     with SweepProgress(task.missing + points, "trials and theory points") as bar:
         names: list[str] = []
 
-        def told(panel: Panel) -> None:
+        def report_panel(panel: Panel) -> None:
             names.append(panel.name)
             count = f"{len(names)} of {len(task.panels)}"
             bar.say(f"onegrad: panel {panel.name} is finished ({count}); look at {out}/report.html")
 
-        report = run(task, workers=count, progress=bar.update, drawn=told)
+        report = run(task, workers=count, progress=bar.update, drawn=report_panel)
     written = f"{len(names)} panel{'s' if len(names) > 1 else ''}"
     click.echo(f"Wrote {written} to {out}; open {report}")
 
@@ -149,7 +149,7 @@ def plot(
     if width is not None:
         one_of("width", width, WIDTHS)
     stored = Results.load(directory)
-    with styled(style):  # a wrong one is said before theory is computed
+    with styled(style):  # refuses an unknown style before theory is computed
         picture = sweep_picture(stored, x=x, hue=hue, facet=facet, metric=metric, theory=theory)
         view = facet_view(picture.table, picture.words, facet=picture.facet)
         figure = draw(view, width=width)

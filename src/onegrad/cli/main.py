@@ -1,9 +1,10 @@
-"""The command line: one group; an error is one line. Heavy imports come late."""
+"""The command line as one group, whose errors are one line each."""
 
 from __future__ import annotations
 
 import errno
 import io
+import logging
 import os
 import platform
 import re
@@ -26,6 +27,7 @@ from onegrad.cli.figures import figures, plot, reproduce
 from onegrad.cli.sweeps import results, sweep
 from onegrad.cli.tools import doctor, explore, fetch
 from onegrad.cli.verbs import equivalence, limit, predict, simulate, steps, tune
+from onegrad.describe.exceptions import Failure, InvalidInput
 from onegrad.machine.signals import exit_code, stop_on_signals
 
 LONGEST_WORD = 120  # a path of this length is still shown whole
@@ -34,14 +36,14 @@ _LONG_WORD = re.compile(rf"\S{{{LONGEST_WORD + 1},}}")
 
 
 def shortened(message: str) -> str:
-    """Return a message in one line; words and lines that nobody would read lose their middle."""
+    """Return a message as one line; very long words and lines lose their middle."""
     line = " ".join(message.split())
     line = _LONG_WORD.sub(lambda match: _without_middle(match.group(), LONGEST_WORD), line)
     return _without_middle(line, LONGEST_LINE)
 
 
 def _without_middle(text: str, longest: int) -> str:
-    """Return the beginning and the end: rule and remedy follow a value in one word at times."""
+    """Return the beginning and the end of a string, which contain the field and the remedy."""
     if len(text) <= longest:
         return text
     half = (longest - 1) // 2
@@ -54,13 +56,13 @@ LONGEST_PART = 200_000  # characters of a traceback or command line in a report
 
 
 def defect_line(error: BaseException, arguments: Sequence[str]) -> str:
-    """Return one line about an error that is onegrad's own, with the report that it has written."""
+    """Report an unexpected exception in a single line, and in a file that the line names."""
     reason = " ".join(f"{type(error).__name__}: {error}".split())
-    said = f"defect: onegrad met an error that it does not know ({reason[:160]})"
+    line = f"defect: onegrad met an unexpected error ({reason[:160]})"
     path = write_report(report(error, arguments))
     if path is None:
-        return f"{said} {_place(error)}; please report it, no report file could be written"
-    return f"{said}; please report it and attach {path}"
+        return f"{line} {_place(error)}; please report it, no report file could be written"
+    return f"{line}; please report it and attach {path}"
 
 
 def report(error: BaseException, arguments: Sequence[str]) -> str:
@@ -89,7 +91,7 @@ def write_report(text: str) -> Path | None:
             folder.mkdir(parents=True, exist_ok=True)
             handle, part = tempfile.mkstemp(prefix=f".{name}-", dir=folder)
         except OSError:
-            continue  # the next folder may do; that none did is said by the caller
+            continue  # try the next folder
         target = folder / f"{name}{Path(part).name[-9:]}.txt"
         try:
             with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
@@ -103,7 +105,7 @@ def write_report(text: str) -> Path | None:
 
 
 def _folders() -> Iterator[Path]:
-    """Yield the folders that may hold a report, in order; one that is not known is left out."""
+    """Yield the folders in which a report may be written, in order."""
     with suppress(OSError):  # no folder for temporary files on this machine
         yield Path(tempfile.gettempdir()).absolute()
     with suppress(RuntimeError):  # no home either
@@ -119,16 +121,16 @@ def _versions() -> Iterator[tuple[str, str]]:
 
 
 def _place(error: BaseException) -> str:
-    """Return the last line of our own code that an error went through."""
+    """Return the innermost line of onegrad's code in an error's traceback."""
     frames = [f for f in traceback.extract_tb(error.__traceback__) if "onegrad" in f.filename]
     return f"at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "nowhere"
 
 
 def open_closed_streams() -> bool:
-    """Return whether standard output was open; put the null device in the place of what is closed.
+    """Return whether standard output was open; open the null device for every closed stream.
 
-    A file that is opened later would else take the number of a closed stream, and what a library
-    prints there would end up in it.
+    Otherwise a file that is opened later would get the number of a closed stream, and with it the
+    output that libraries print there.
     """
     open_before = sys.stdout is not None
     for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
@@ -142,7 +144,7 @@ def open_closed_streams() -> bool:
 
 
 def give_up_output() -> None:
-    """Send what is still to be written nowhere: who read it is gone, and Python would say so."""
+    """Discard unwritten output if its reader is gone; Python would print an error otherwise."""
     null = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
         try:
@@ -178,8 +180,26 @@ def print_citation(context: click.Context, _option: click.Parameter, asked: bool
         context.exit()
 
 
+class LineHandler(logging.Handler):
+    """A handler that prints every record as a line on standard error."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print the record after the name of its logger."""
+        click.echo(f"{record.name}: {record.getMessage()}", err=True)
+
+
+def log_verbosely(context: click.Context, _option: click.Parameter, count: int) -> None:
+    """Show log messages during the command: INFO and above, also DEBUG if asked for twice."""
+    if count and not context.resilient_parsing:
+        logger, handler = logging.getLogger("onegrad"), LineHandler()
+        logger.addHandler(handler)
+        context.call_on_close(lambda: logger.removeHandler(handler))
+        context.call_on_close(lambda level=logger.level: logger.setLevel(level))
+        logger.setLevel(logging.INFO if count == 1 else logging.DEBUG)
+
+
 BAD_INPUT, UNFINISHED = 2, 1
-# What the machine has too little of, where no file is to blame.
+# The machine lacks a resource; no file is to blame.
 SHORT_OF = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
 
 
@@ -192,6 +212,14 @@ SHORT_OF = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
     expose_value=False,
     callback=print_citation,
     help="Print what to cite, as BibTeX, and stop.",
+)
+@click.option(
+    "-v",
+    "--verbose",
+    count=True,
+    expose_value=False,
+    callback=log_verbosely,
+    help="Show progress messages on standard error; twice shows more.",
 )
 def cli() -> None:
     """Two-layer networks after one or several steps, beside their equivalent models."""
@@ -230,12 +258,12 @@ def main() -> None:
 
 
 def run_command(arguments: Sequence[str]) -> int:
-    """Return the exit code of one command; what goes wrong is one line on stderr."""
+    """Return the exit code of one command; an error is one line on stderr."""
     warnings.showwarning = _note  # type: ignore[assignment]
 
     def run() -> Any:
         code = cli.main(list(arguments), prog_name="onegrad", standalone_mode=False)
-        sys.stdout.flush()  # here, where a reader that has left is told in one line
+        sys.stdout.flush()  # here, where a broken pipe becomes one line
         return code
 
     return _guarded(run, arguments)
@@ -246,9 +274,9 @@ def _note(message: Warning | str, *_details: object) -> None:
 
 
 def _guarded(run: Callable[[], Any], arguments: Sequence[str]) -> int:
-    """Return the exit code of what `run` does; whatever it raises is said in one line."""
+    """Return the exit code of `run`; an exception becomes one line on stderr."""
     try:
-        code = run()  # click hands the code of a command that ended early back
+        code = run()  # click returns the code of a command that ended early
     except click.exceptions.NoArgsIsHelpError as nothing:
         click.echo(nothing.ctx.get_help() if nothing.ctx else "")
         return BAD_INPUT
@@ -256,22 +284,20 @@ def _guarded(run: Callable[[], Any], arguments: Sequence[str]) -> int:
         context = getattr(error, "ctx", None)
         path = "onegrad" if context is None else context.command_path
         return _complain(f"{error.format_message().rstrip('.')}; see {path} --help", BAD_INPUT)
-    except SystemExit as left:  # click's, where the reader of a pipe has had enough
+    except SystemExit as left:  # from click, after a broken pipe
         return left.code if isinstance(left.code, int) else UNFINISHED
     except (click.Abort, KeyboardInterrupt) as stop:
-        # click turns an interrupt into Abort; a sweep's tells what is stored.
+        # click turns an interrupt into Abort; the cause may have a message of its own.
         cause = stop.__cause__ or stop
-        said = str(cause) or "interrupted; start the command again to repeat it"
-        return _complain(said, exit_code(cause))
+        message = str(cause) or "interrupted; start the command again to repeat it"
+        return _complain(message, exit_code(cause))
     except Exception as error:  # the last resort: no traceback reaches a user
-        return _complain(*said_of(error, arguments))
+        return _complain(*line_of(error, arguments))
     return code if isinstance(code, int) else 0
 
 
-def said_of(error: Exception, arguments: Sequence[str]) -> tuple[str, int]:
-    """Return the one line and the exit code of an error that ended a command."""
-    from onegrad.describe.exceptions import Failure, InvalidInput
-
+def line_of(error: Exception, arguments: Sequence[str]) -> tuple[str, int]:
+    """Return the line and the exit code for an error that ended a command."""
     if isinstance(error, InvalidInput):
         return str(error), BAD_INPUT
     if isinstance(error, Failure):
@@ -280,16 +306,16 @@ def said_of(error: Exception, arguments: Sequence[str]) -> tuple[str, int]:
         asked = f" ({error})" if str(error) else ""
         return f"memory: is not enough{asked}; lower dimension, samples or width", UNFINISHED
     if isinstance(error, OSError):
-        return said_of_system(error)
+        return line_of_system(error)
     return defect_line(error, arguments), DEFECT_CODE
 
 
-def said_of_system(error: OSError) -> tuple[str, int]:
-    """Return the one line and the exit code of what the operating system refuses."""
+def line_of_system(error: OSError) -> tuple[str, int]:
+    """Return the line and the exit code for an error of the operating system."""
     reason = error.strerror or str(error) or type(error).__name__
     if error.filename is not None:
         return f"file={os.fsdecode(error.filename)!r}: {reason}; check the path", BAD_INPUT
-    if error.errno == errno.ENOENT:  # nothing was named: it is the folder that we are in
+    if error.errno == errno.ENOENT:  # without a name, it is the working folder
         return "working folder: does not exist any more; change to another", BAD_INPUT
     if error.errno in SHORT_OF:
         return f"system: {reason}; use fewer workers, or try again later", UNFINISHED
@@ -298,8 +324,8 @@ def said_of_system(error: OSError) -> tuple[str, int]:
 
 def _complain(message: str, code: int) -> int:
     try:
-        said = message if code == DEFECT_CODE else shortened(message)  # its path must be whole
-        click.echo(f"onegrad: {said}", err=True)
+        line = message if code == DEFECT_CODE else shortened(message)  # a report's path is whole
+        click.echo(f"onegrad: {line}", err=True)
     except OSError:
-        return code  # standard error takes nothing: the code alone tells
+        return code  # standard error is closed: only the code is left
     return code

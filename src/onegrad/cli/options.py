@@ -1,7 +1,7 @@
 """Command-line options that describe a problem.
 
-Help texts, defaults and types come from the fields themselves, and only when help is asked for or
-an option is given: until then nothing heavy is imported.
+Help texts, defaults and types come from the fields themselves. They are imported only if help is
+shown or an option is given, so that the command line starts quickly.
 """
 
 from __future__ import annotations
@@ -17,14 +17,16 @@ import click
 from click.core import ParameterSource
 
 from onegrad.core.flags import PROBLEM_FLAGS
+from onegrad.describe.exceptions import InvalidInput
 from onegrad.theory.methods import DEFAULT_METHOD
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
     from onegrad.core.problem import Problem
+    from onegrad.verbs.plan import CostEstimate
 
-# What one option says of several components.
+# The shape of options that list a value for several components.
 LISTED = {
     "weights": "one per component or class",
     "labels": "one per component or class",
@@ -34,13 +36,22 @@ LISTED = {
 
 
 def option_name(flag: str) -> str:
-    """Return the name under which click hands a flag over."""
+    """Return the name of a flag's argument in click."""
     return flag.split("/")[0].lstrip("-").replace("-", "_")
 
 
-def paths() -> dict[str, str]:
-    """Return the path of every option's field, by the option's name."""
-    return {option_name(flag): path for flag, path in PROBLEM_FLAGS.items()}
+PATHS = {option_name(flag): path for flag, path in PROBLEM_FLAGS.items()}  # of fields, by option
+
+
+def problem_fields() -> dict[str, FieldInfo]:
+    """Return every field of a problem by its path."""
+    from onegrad.core.problem import Problem
+    from onegrad.describe.value import nested_fields
+
+    fields: dict[str, FieldInfo] = {}
+    for path, field in nested_fields(Problem):
+        fields.setdefault(path, field)
+    return fields
 
 
 class FieldOption(click.Option):
@@ -50,13 +61,7 @@ class FieldOption(click.Option):
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """Return the flag with its metavar, and the field's description with its default."""
-        from onegrad.core.problem import Problem
-        from onegrad.describe.value import nested_fields
-
-        fields: dict[str, FieldInfo] = {}
-        for path, field in nested_fields(Problem):
-            fields.setdefault(path, field)
-        field = fields[self.path]
+        field = problem_fields()[self.path]
         if not self.is_flag:
             self.metavar = metavar(field, listed=self.name in LISTED)
         self.help = _help(field, LISTED.get(self.name or ""))
@@ -64,8 +69,8 @@ class FieldOption(click.Option):
 
 
 def _help(field: FieldInfo, more: str | None) -> str:
-    said = (field.description or "").rstrip(".")
-    text = f"{said}, {more}." if more else f"{said}."
+    text = (field.description or "").rstrip(".")
+    text = f"{text}, {more}." if more else f"{text}."
     if field.default is None or more:
         return text
     default = field.default
@@ -77,7 +82,7 @@ def _help(field: FieldInfo, more: str | None) -> str:
 
 
 def metavar(field: FieldInfo, *, listed: bool = False) -> str:
-    """Return what stands for a field's value in help: INTEGER, NUMBER, choices, …"""
+    """Return the placeholder for a field's value in help: INTEGER, NUMBER, choices, …"""
     from onegrad.describe.value import choices, holds_list, plain_types
 
     if listed:
@@ -114,13 +119,11 @@ def problem_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def parse_numbers(name: str, text: object) -> list[float]:
     """Return the numbers of a comma list."""
-    from onegrad.describe.exceptions import InvalidInput
-
     try:
         return [float(part) for part in str(text).split(",")]
     except ValueError:
         raise InvalidInput(
-            f"{name}={text!r}: must be numbers separated by commas; correct it"
+            f"{name}={text!r}: must be numbers separated by commas; try 1,2"
         ) from None
 
 
@@ -166,6 +169,9 @@ check_trials_option = click.option(
     "[default: 16]",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+retry_failed_option = click.option(
+    "--retry-failed", is_flag=True, help="Compute failed trials again, as they were."
+)
 plan_option = click.option(
     "--plan", "only_plan", is_flag=True, help="Tell what is computed, time and memory, and stop."
 )
@@ -176,7 +182,6 @@ print_toml_option = click.option(
 
 def checked_trials(problem: Any, trials: int | None) -> int:
     """Return how many networks check theory on real data."""
-    from onegrad.describe.exceptions import InvalidInput
     from onegrad.describe.numbers import whole_number
     from onegrad.verbs.fit_check import CHECK_TRIALS
 
@@ -187,9 +192,9 @@ def checked_trials(problem: Any, trials: int | None) -> int:
     return whole_number("check_trials", trials, least=0)
 
 
-def tell_plan(foreseen: Any, workers: int) -> None:
-    """Say on standard error what a command would take, or why it does not fit this machine."""
-    click.echo(f"onegrad: {foreseen.checked(workers).said(workers)}", err=True)
+def print_plan(estimate: CostEstimate, workers: int) -> None:
+    """Print a plan on standard error; raise InvalidInput if it does not fit this machine."""
+    click.echo(f"onegrad: {estimate.checked(workers).sentence(workers)}", err=True)
 
 
 def print_problem(problem: Any) -> None:
@@ -211,11 +216,9 @@ def show(result: Any, *, as_json: bool) -> None:
 
 def whole_numbers(name: str, text: object) -> list[int]:
     """Return the whole numbers of a comma list."""
-    from onegrad.describe.exceptions import InvalidInput
-
     numbers = parse_numbers(name, text)
     if not all(math.isfinite(number) and number == round(number) for number in numbers):
-        raise InvalidInput(f"{name}={text!r}: must be whole numbers; correct it")
+        raise InvalidInput(f"{name}={text!r}: must be whole numbers; try 100,200")
     return [round(number) for number in numbers]
 
 
@@ -233,8 +236,6 @@ def listed_samples(changes: dict[str, Any]) -> list[int] | None:
 
 def single_samples(changes: dict[str, Any]) -> dict[str, Any]:
     """Return the options with --samples as one whole number."""
-    from onegrad.describe.exceptions import InvalidInput
-
     if listed_samples(changes) is not None:
         raise InvalidInput("samples: must be one number here; predict takes a list")
     return changes
@@ -243,17 +244,8 @@ def single_samples(changes: dict[str, Any]) -> dict[str, Any]:
 TABLES = (".csv", ".parquet")
 
 
-def check_used(problem: Problem, given: dict[str, Any]) -> None:
-    """Raise InvalidInput where an option of a problem contradicts what would read it."""
-    from onegrad.describe.exceptions import InvalidInput
-    from onegrad.describe.numbers import shown
-
-    for name, reason in _contradictions(problem, given):
-        raise InvalidInput(f"{name}={shown(given[name])}: {reason}")
-
-
 def _contradictions(problem: Problem, given: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield options that nothing reads in this problem, with the rule and the remedy."""
+    """Yield options that this problem does not use, with the rule and the remedy."""
     from onegrad.data.empirical import EmpiricalData
     from onegrad.data.mixture_source import MixtureSource
 
@@ -264,7 +256,7 @@ def _contradictions(problem: Problem, given: dict[str, Any]) -> Iterator[tuple[s
     data = problem.data
     file = data.file if isinstance(data, EmpiricalData) else None
     if "label_column" in given and Path(file or "").suffix.lower() not in TABLES:
-        yield "label_column", "belongs to a CSV or Parquet table, the data are none; leave it out"
+        yield "label_column", "belongs to a CSV or Parquet table; leave it out, or give one"
     if problem.training.steps == 1:
         if float(given.get("momentum", 0)):
             yield "momentum", "acts from the second step on; raise --steps, or leave it out"
@@ -275,24 +267,30 @@ def _contradictions(problem: Problem, given: dict[str, Any]) -> Iterator[tuple[s
     if len(data.components) == 1:
         for name in ("alignment", "equal_totals"):
             if given.get(name):
-                yield name, "compares components, there is one; add --components, or leave it out"
+                yield (
+                    name,
+                    "compares components, and there is one; add --components, or leave it out",
+                )
     if not data.has_spikes:
         for name in ("strengths", "spread", "alignment", "equal_totals"):
             if given.get(name):
-                yield name, "is about spikes, there are none; raise --rank, or leave it out"
+                yield (
+                    name,
+                    "changes spikes, and the data have no spikes; raise --rank, or leave it out",
+                )
 
 
 def note_unused(reason: str, *names: str) -> None:
-    """Say of these options, where they were given, that this command does not read them."""
+    """Warn of each of these options that is on the command line, even with its default value."""
     context = click.get_current_context()
     for name in names:
-        if was_given(name):
-            flag = _flag(context, name)
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            flag = next(p.opts[0] for p in context.command.params if p.name == name)
             warnings.warn(f"{flag} does nothing here: {reason}", stacklevel=2)
 
 
 def note_uncapped(models: str = "") -> None:
-    """Say of --degree-cap that nothing reads it, unless hermite without a degree is asked for."""
+    """Warn that --degree-cap has no effect, unless the models include hermite without a degree."""
     if "hermite" not in [name.strip() for name in models.split(",")]:
         note_unused(
             "it bounds the degree of the model hermite, which is not asked for", "degree_cap"
@@ -300,9 +298,9 @@ def note_uncapped(models: str = "") -> None:
 
 
 def note_not_tested(problem: Problem, *, method: str) -> None:
-    """Say of options about tests and draws that theory by this method reads none of them.
+    """Warn of options about tests and draws that theory by this method does not use.
 
-    Of real data the test rows are set aside, so that as many must be there.
+    Real data are an exception: their test rows are set aside in theory, too.
     """
     if problem.data.exact_moments:
         note_unused("theory integrates test errors and tests nothing", "test", "test_samples")
@@ -310,18 +308,7 @@ def note_not_tested(problem: Problem, *, method: str) -> None:
         note_unused("this method draws nothing", "draws", "seed", "workers")
 
 
-def was_given(name: str) -> bool:
-    """Return whether an option stands on the command line, be it with its default value."""
-    source = click.get_current_context().get_parameter_source(name)
-    return source is ParameterSource.COMMANDLINE
-
-
-def _flag(context: click.Context, name: str) -> str:
-    """Return an option as a user writes it."""
-    return next(p.opts[0] for p in context.command.params if p.name == name)
-
-
-# Options that several fields share, set by functions of their own below.
+# Options that belong to mixtures alone, and to rows of data alone.
 MIXTURE_ONLY = (
     *("components", "rank", "strengths", "level", "levels", "means"),
     *("alignment", "equal_totals", "counts"),
@@ -342,7 +329,7 @@ ROWS_ONLY = (
 )
 # Fields of components by the option that lists a number for each.
 BY_COMPONENT = {"weights": "weight", "labels": "label", "means": "mean", "levels": "level"}
-# Whose an option of a teacher is, where one word says it.
+# The teachers that have an option, if that takes a single word.
 OF_TEACHERS = {
     "slope": "--task logistic; give that, or leave it out",
     "flips": "--task sign or classification; give one, or leave it out",
@@ -355,9 +342,11 @@ OF_COMPONENTS = (*BY_COMPONENT, "rank", "strengths", "level")
 def build_problem(file: str | None, options: dict[str, Any]) -> Problem:
     """Return the problem of the file with the given options in place of its fields."""
     from onegrad.core.problem import Problem
+    from onegrad.describe.numbers import shown
+    from onegrad.describe.toml import read_fields
 
     given = {name: value for name, value in options.items() if value is not None}
-    fields = _file_fields(file)
+    fields = {} if file is None else read_fields(Path(file))
     single = {n: v for n, v in given.items() if n not in (*OF_COMPONENTS, "components", "task")}
     _choose_teacher(fields, given)
     set_options(fields, single)
@@ -368,29 +357,20 @@ def build_problem(file: str | None, options: dict[str, Any]) -> Problem:
         _set_components(fields, given)
     _set_task(fields, given)
     problem = Problem(**fields)
-    check_used(problem, given)
+    for name, reason in _contradictions(problem, given):
+        raise InvalidInput(f"{name}={shown(given[name])}: {reason}")
     return problem
-
-
-def _file_fields(file: str | None) -> dict[str, Any]:
-    from onegrad.describe.toml import read_fields
-
-    return {} if file is None else read_fields(Path(file))
 
 
 def set_options(fields: dict[str, Any], given: dict[str, Any]) -> None:
     """Put options into a description's fields; a field that excludes others replaces them."""
     from onegrad.core.problem import Problem
-    from onegrad.describe.value import nested_fields
 
-    places = paths()
-    known: dict[str, FieldInfo] = {}
-    for path, field in nested_fields(Problem):
-        known.setdefault(path, field)
+    known = problem_fields()
     rivals = _rivals(Problem)
-    named = {places[name] for name in given}
+    named = {PATHS[name] for name in given}
     for name, value in given.items():
-        path = places[name]
+        path = PATHS[name]
         *outer, last = path.split(".")
         table = fields
         for depth, part in enumerate(outer, start=1):
@@ -418,8 +398,7 @@ def _rivals(model: Any, prefix: str = "") -> dict[str, tuple[str, ...]]:
 
 
 def converted(name: str, value: Any, field: FieldInfo) -> Any:
-    """Return an option's text as what its field holds: numbers, a list of them, a text."""
-    from onegrad.describe.exceptions import InvalidInput
+    """Return an option's string as a value of its field: a number, a list, or the string."""
     from onegrad.describe.value import choices, holds_list, plain_types
 
     if not isinstance(value, str) or value in choices(field):
@@ -436,17 +415,16 @@ def converted(name: str, value: Any, field: FieldInfo) -> Any:
         return int(value) if int in types else float(value)
     except ValueError:
         kind = "whole number" if int in types else "number"
-        raise InvalidInput(f"{name}={value!r}: must be a {kind}; correct it") from None
+        raise InvalidInput(f"{name}={value!r}: must be a {kind}; give one") from None
 
 
 def _is_rows(fields: dict[str, Any], given: dict[str, Any]) -> bool:
-    """Return whether the data are rows; what a file says of other data makes room for --data."""
+    """Return whether the data are rows; --data replaces other data of the file."""
     from onegrad.data.source import SOURCES
 
     data = fields.get("data", {})
     if "data" in given:
-        places = paths()
-        taken = {places[name].split(".")[1] for name in given if "data." in places.get(name, "")}
+        taken = {PATHS[name].split(".")[1] for name in given if "data." in PATHS.get(name, "")}
         fields["data"] = {name: value for name, value in data.items() if name in taken}
         return True
     kind = SOURCES.kind(data)
@@ -465,8 +443,6 @@ def _set_rows(fields: dict[str, Any], given: dict[str, Any]) -> None:
 
 
 def _refuse(given: dict[str, Any], names: tuple[str, ...], whose: str) -> None:
-    from onegrad.describe.exceptions import InvalidInput
-
     for name in given:
         if name in names:
             raise InvalidInput(f"{name}={given[name]!r}: belongs to {whose}")
@@ -500,14 +476,15 @@ def _set_components(fields: dict[str, Any], given: dict[str, Any]) -> None:
 def _parts(
     data: dict[str, Any], given: dict[str, Any], lists: dict[str, list[float]]
 ) -> list[dict[str, Any]]:
-    """Return the tables of as many components as options and file ask for."""
+    """Return one table per component, as many as options and file ask for."""
     from onegrad.data.mixture_source import MOST_COMPONENTS
-    from onegrad.describe.exceptions import InvalidInput
     from onegrad.describe.numbers import shown
 
     listed = data.get("components", [{}, {}])
     if not isinstance(listed, list):
-        raise InvalidInput(f"data.components={shown(listed)}: must be a list of tables; correct it")
+        raise InvalidInput(
+            f"data.components={shown(listed)}: must be a list of tables; write [[data.components]]"
+        )
     parts = [dict(_table(f"data.components.{i}", c)) for i, c in enumerate(listed)]
     count = len(next(iter(lists.values()))) if lists else len(parts)
     if "components" in given:
@@ -533,7 +510,7 @@ def _parts(
 
 
 def _choose_teacher(fields: dict[str, Any], given: dict[str, Any]) -> None:
-    """Make room for the teacher of --link or --links in what a file says of another."""
+    """Remove a file's teacher that is not the kind of --link or --links."""
     from onegrad.data.teachers import TEACHERS
 
     wanted = [name for name in ("link", "links") if name in given]
@@ -545,7 +522,7 @@ def _choose_teacher(fields: dict[str, Any], given: dict[str, Any]) -> None:
 
 
 def _set_task(fields: dict[str, Any], given: dict[str, Any]) -> None:
-    """Choose the teacher that --task names; what a file says of another kind makes room."""
+    """Choose the teacher that --task names, without the file's fields of another kind."""
     from onegrad.data.teachers import TEACHERS
 
     teacher = dict(_table("teacher", fields.get("teacher", {})))
@@ -563,19 +540,18 @@ def _refuse_of_others(given: dict[str, Any], kind: str) -> set[str]:
     from onegrad.data.teachers import TEACHERS
 
     if kind not in TEACHERS:
-        return set()  # the problem says which there are
+        return set()  # Problem refuses the kind, and lists the known ones
     own = set(TEACHERS[kind].model_fields)
     others = {name for other in TEACHERS.kinds() for name in other.model_fields} - own
-    for name, path in paths().items():
+    for name, path in PATHS.items():
         if path in {f"teacher.{other}" for other in others}:
             _refuse(given, (name,), OF_TEACHERS.get(name, "another --task; leave it out"))
     return others
 
 
 def _table(name: str, value: object) -> dict[str, Any]:
-    from onegrad.describe.exceptions import InvalidInput
     from onegrad.describe.numbers import shown
 
     if not isinstance(value, dict):
-        raise InvalidInput(f"{name}={shown(value)}: must be a table of fields; correct it")
+        raise InvalidInput(f"{name}={shown(value)}: must be a table of fields; write [{name}]")
     return value

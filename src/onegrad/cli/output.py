@@ -21,19 +21,18 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from onegrad.describe.numbers import duration
-from onegrad.describe.tables import ShownAsTable, Table
-from onegrad.sweeps.plan import Plan
-from onegrad.verbs.plan import Foreseen
 
 if TYPE_CHECKING:
+    from onegrad.describe.tables import ShownAsTable, Table
     from onegrad.sweeps.driver import Done
+    from onegrad.sweeps.plan import Plan
 
 SHOW_AFTER_SECONDS = 2.0
 LINE_SECONDS = 30.0  # between progress lines in a pipe
 
 
 class _Bar:
-    """A bar on the terminal; `columns` stand after the count, in place of the remaining time."""
+    """A bar on the terminal; `columns` after the count replace the remaining time."""
 
     def __init__(self, unit: str, *columns: ProgressColumn) -> None:
         self._terminal = sys.stderr.isatty()
@@ -57,10 +56,10 @@ class _Bar:
             self._bar.stop()
 
     def _start_bar(self) -> None:
-        """Begin to show."""
+        """Show the bar."""
 
     def _end(self) -> None:
-        """Show no more."""
+        """Hide the bar."""
 
 
 class WorkProgress(_Bar):
@@ -82,11 +81,11 @@ class WorkProgress(_Bar):
         """Show `done` of `total`."""
         self._bar.update(self._task, completed=done, total=total)
 
-    within = __call__  # in the midst of a piece of work, too
+    within = __call__  # accepts fractions of a job
 
 
 class SweepProgress(_Bar):
-    """Trials done, rate and remaining time: a bar on a terminal, a line now and then in a pipe."""
+    """Trials done, rate and remaining time: a bar on a terminal, regular lines in a pipe."""
 
     def __init__(self, goal: int, unit: str = "trials") -> None:
         super().__init__(unit, TextColumn("{task.fields[rate]}"))
@@ -107,13 +106,13 @@ class SweepProgress(_Bar):
         self._over.set()
 
     def _speak(self) -> None:
-        """Print the latest state now and then, also while trials take longer than that."""
+        """Print the latest state every LINE_SECONDS, also during long trials."""
         while not self._over.wait(LINE_SECONDS):
             elapsed = duration(time.monotonic() - self._began)
             print(f"onegrad: {self._line or f'no trial yet after {elapsed}'}", file=sys.stderr)
 
     def update(self, state: Done) -> None:
-        """Show how many are done, with the number of failed trials where there are some."""
+        """Show how many trials are done, and how many failed."""
         done, goal = state.done, state.goal
         if done == goal:
             self._over.set()
@@ -152,16 +151,20 @@ def print_table(table: Table) -> None:
 
 
 def print_result(result: ShownAsTable) -> None:
-    """Print what a result shows of itself."""
+    """Print a result as its table."""
     print_table(result.summary_table())
 
 
 def announced(
     plan: Plan, workers: int, dask: str | None = None, *, beside: str = "", seconds: float = 0.0
 ) -> str:
-    """Return what a run will take: trials, time and memory; `beside` them what takes `seconds`."""
+    """Return the trials, time and memory of a sweep's run, and of work `beside` it that takes
+    `seconds`.
+    """
+    from onegrad.verbs.plan import CostEstimate
+
     known = f", {plan.stored} stored already" if plan.stored else ""
     known += f" ({plan.failed} failed)" if plan.failed else ""
     what = f"{plan.total} trials in {len(plan.settings)} settings{known}{beside}"
-    foreseen = Foreseen(what, plan.seconds + seconds, plan.bytes, shares=workers)
-    return foreseen.said(workers, where=None if dask is None else "one Dask worker")
+    estimate = CostEstimate(what, plan.seconds + seconds, plan.bytes, shares=workers)
+    return estimate.sentence(workers, place=None if dask is None else "one Dask worker")

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from onegrad.cli.options import note_unused, plan_option, workers_option
+from onegrad.cli.options import (
+    note_unused,
+    plan_option,
+    retry_failed_option,
+    workers_option,
+)
+from onegrad.describe.exceptions import InvalidInput
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,7 +48,7 @@ def tell_failures(results: Results, out: str) -> bool:
     metavar="ADDRESS|local",
     help="Run on a Dask cluster: its scheduler's address, or local for one on this machine.",
 )
-@click.option("--retry-failed", is_flag=True, help="Compute failed trials again, as they were.")
+@retry_failed_option
 @plan_option
 def sweep(
     file: str, out: str, workers: int, dask: str | None, retry_failed: bool, only_plan: bool
@@ -88,7 +94,6 @@ def sweep(
 def results(directory: str, csv: str | None, parquet: str | None, metric: str) -> None:
     """Show what DIR holds: mean, standard error and count per setting, model and metric."""
     from onegrad.cli.output import print_table
-    from onegrad.describe.exceptions import InvalidInput
     from onegrad.sweeps.results import Results, constant_errors, results_table
 
     stored = Results.load(directory)
@@ -122,8 +127,6 @@ def _write(option: str, target: str, write: object) -> None:
 
     path = Path(target)
     if path.is_dir():
-        from onegrad.describe.exceptions import InvalidInput
-
         raise InvalidInput(f"{option}={target!r}: is a folder; name a file")
     replace_file(path, write)  # type: ignore[arg-type]
     click.echo(f"wrote {target}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from onegrad.cli.options import json_option, problem_options
+from onegrad.cli.options import build_problem, json_option, problem_options, single_samples
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -23,9 +23,9 @@ NOT_HERE = {"fashion-mnist": "not here; onegrad fetch"}
 def doctor(as_json: bool) -> None:
     """Tell versions, BLAS, threads, processors, memory, extras and data found; always succeeds."""
     from onegrad.cli.output import print_rich
-    from onegrad.machine.environment import checkup
+    from onegrad.machine.environment import environment
 
-    found = {**checkup(), "data": _data_found()}
+    found = {**environment(), "data": _data_found()}
     if as_json:
         click.echo(json.dumps(found, allow_nan=False))
     else:
@@ -33,7 +33,7 @@ def doctor(as_json: bool) -> None:
 
 
 def _data_found() -> dict[str, str | None]:
-    """Return where each named data set lies; None for what is not on this machine."""
+    """Return the place of each named data set; None if it is not on this machine."""
     from onegrad.data.fashion_mnist import fashion_mnist_folder
     from onegrad.data.rows_files import PACKAGED_SETS
     from onegrad.describe.extras import missing
@@ -52,12 +52,12 @@ def _table(found: dict[str, Any]) -> Table:
     table = Table("what", "found", caption="onegrad doctor --json for a report of a problem")
     table.add_row("onegrad", found["onegrad"])
     table.add_row("Python", f"{found['python']}, {found['system']}")
-    versions = (f"{name} {said}" for name, said in found["packages"].items() if said is not None)
+    versions = (f"{name} {v}" for name, v in found["packages"].items() if v is not None)
     table.add_row("packages", ", ".join(versions))
     for library in found["blas"]:
         table.add_row("BLAS", _library(library))
     if not found["blas"]:
-        table.add_row("BLAS", "one that does not tell its threads")
+        table.add_row("BLAS", "unknown library and threads")
     set_here = (f"{n}={v}" for n, v in found["thread_variables"].items() if v is not None)
     table.add_row("threads asked for", ", ".join(set_here) or "no variable is set")
     count = found["processors"]
@@ -75,8 +75,8 @@ def _library(library: dict[str, Any]) -> str:
     names = (library["library"], library["version"], library["kernel"])
     owner = "" if library["of"] is None else f" of {library['of']}"
     threads = library["threads"]
-    said = f"{threads} thread{'s' if threads != 1 else ''}"
-    return f"{' '.join(str(name) for name in names if name)}{owner}, {said}"
+    count = f"{threads} thread{'s' if threads != 1 else ''}"
+    return f"{' '.join(str(name) for name in names if name)}{owner}, {count}"
 
 
 def _extra(extra: str, absent: list[str]) -> str:
@@ -138,7 +138,6 @@ def _download(data_dir: str | None) -> None:
 @click.option("--browser/--no-browser", default=True, help="Open the page in the browser.")
 def explore(problem_file: str | None, port: int, browser: bool, **options: Any) -> None:
     """Open a page where sliders move the predicted curves, on this machine alone."""
-    from onegrad.cli.options import build_problem, single_samples
     from onegrad.explorer.server import explore as run
 
     run(build_problem(problem_file, single_samples(options)), port=port, browser=browser)

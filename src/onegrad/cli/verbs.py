@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from onegrad.cli.options import (
+    build_problem,
     check_trials_option,
     checked_trials,
     draws_option,
@@ -23,16 +24,17 @@ from onegrad.cli.options import (
     note_unused,
     parse_numbers,
     plan_option,
+    print_plan,
     print_problem,
     print_toml_option,
     problem_options,
     seed_option,
     show,
     single_samples,
-    tell_plan,
     whole_numbers,
     workers_option,
 )
+from onegrad.describe.exceptions import InvalidInput
 
 if TYPE_CHECKING:
     from onegrad.core.problem import Problem
@@ -70,9 +72,8 @@ def simulate(
 
     The problem comes from PROBLEM.toml, from the options, or both: options win.
     """
-    from onegrad.cli.options import build_problem
     from onegrad.cli.output import WorkProgress
-    from onegrad.verbs.plan import foresee_simulation
+    from onegrad.verbs.plan import plan_simulation
     from onegrad.verbs.simulate import simulate as run
 
     problem = build_problem(problem_file, options)
@@ -84,7 +85,7 @@ def simulate(
     how = {"trials": trials, "target_stderr": target_stderr, "seed": seed, "workers": workers}
     if only_plan:
         wanted = {name: value for name, value in how.items() if name != "workers"}
-        tell_plan(foresee_simulation(problem, models, **wanted), workers)  # type: ignore[arg-type]
+        print_plan(plan_simulation(problem, models, **wanted), workers)  # type: ignore[arg-type]
         return
     with WorkProgress("trials") as progress:
         errors = run(problem, models, progress=progress, **how)  # type: ignore[arg-type]
@@ -122,7 +123,7 @@ def predict(
     the problem file hold.
     """
     from onegrad.cli.output import WorkProgress
-    from onegrad.verbs.plan import foresee_prediction
+    from onegrad.verbs.plan import plan_prediction
     from onegrad.verbs.predict import check_method, predict_curve
     from onegrad.verbs.predict import predict as run
 
@@ -133,7 +134,7 @@ def predict(
         return
     if only_plan:
         wanted: dict[str, Any] = {"method": method, "draws": draws, "samples": counts}
-        tell_plan(foresee_prediction(problem, models, **wanted), workers)
+        print_plan(plan_prediction(problem, models, **wanted), workers)
         return
     checks = checked_trials(problem, check_trials)
     note_uncapped(models)
@@ -151,7 +152,7 @@ def predict(
 
 
 def _say_check(errors: Errors, trials: int, workers: int) -> None:
-    """Say on standard error how far theory is from networks on rows that the fit has not seen."""
+    """Warn of the distance of theory from networks on rows that the fit has not seen."""
     from onegrad.verbs.fit_check import check_prediction
 
     if errors.problem.data.exact_moments or not trials or "network" not in errors.axes["model"]:
@@ -163,9 +164,7 @@ def _say_check(errors: Errors, trials: int, workers: int) -> None:
 def _problem_and_samples(
     file: str | None, options: dict[str, Any]
 ) -> tuple[Problem, list[int] | None]:
-    """Return the problem, and the numbers of samples where they are a list."""
-    from onegrad.cli.options import build_problem
-
+    """Return the problem, and the numbers of samples if they are a list."""
     counts = listed_samples(options)
     if counts is not None and options["data"] is not None:
         options["samples"] = max(counts)  # real data must have rows for the default of 1000, else
@@ -214,10 +213,9 @@ def equivalence(
     With --dimensions also how the gap of each degree decays with n. Where a higher degree has a
     larger gap than a lower one, a sentence says why.
     """
-    from onegrad.cli.options import build_problem
     from onegrad.cli.output import WorkProgress
     from onegrad.verbs.equivalence import equivalence as run
-    from onegrad.verbs.plan import foresee_equivalence
+    from onegrad.verbs.plan import plan_prediction
 
     names = ("tolerance", "metric", "method", "draws", "seed", "workers")
     how = {name: options.pop(name) for name in names}
@@ -227,10 +225,9 @@ def equivalence(
     wanted = whole_numbers("degrees", degrees)
     sizes = None if dimensions is None else whole_numbers("dimensions", dimensions)
     if only_plan:
-        foreseen = foresee_equivalence(
-            problem, wanted, dimensions=sizes, method=how["method"], draws=how["draws"]
-        )
-        tell_plan(foreseen, how["workers"])
+        models = ["network", *(f"hermite:{degree}" for degree in wanted)]
+        planned = {name: how[name] for name in ("method", "draws")}
+        print_plan(plan_prediction(problem, models, dimensions=sizes, **planned), how["workers"])
         return
     with WorkProgress("draws") as progress:
         gaps = run(problem, wanted, dimensions=sizes, progress=progress, **how)
@@ -264,9 +261,8 @@ def tune(
     **options: Any,
 ) -> None:
     """Choose penalty, step size and width by theory; print them with the predicted curve."""
-    from onegrad.cli.options import build_problem
     from onegrad.cli.output import WorkProgress
-    from onegrad.verbs.plan import foresee_tuning
+    from onegrad.verbs.plan import plan_tuning
     from onegrad.verbs.tune import tune as run
 
     how = {name: options.pop(name) for name in ("metric", "method", "draws", "seed", "workers")}
@@ -279,18 +275,17 @@ def tune(
     note_not_tested(problem, method=how["method"])
     if only_plan:
         wanted = {name: how[name] for name in ("method", "draws", "check_trials")}
-        tell_plan(foresee_tuning(problem, names, budget=budget, **wanted), how["workers"])
+        print_plan(plan_tuning(problem, names, budget=budget, **wanted), how["workers"])
         return
     with WorkProgress("predictions") as progress:
         tuned = run(problem, names, budget=budget, progress=progress, **how)
     if tuned.check is not None and tuned.check.poor and not as_json:
-        tuned = replace(tuned, check=None)  # which a note has said
+        tuned = replace(tuned, check=None)  # a warning has shown it
     show(tuned, as_json=as_json)
 
 
 def _check_searched(names: list[str], options: dict[str, Any], budget: int | None) -> None:
-    """Raise InvalidInput where what is searched has a value, or what is not a bound."""
-    from onegrad.describe.exceptions import InvalidInput
+    """Raise InvalidInput if a searched field has a value, or a fixed one a bound."""
     from onegrad.describe.numbers import shown
 
     for name in ("ridge", "penalty"):
@@ -347,12 +342,10 @@ def steps(
 
     The problem comes from PROBLEM.toml, from the options, or both: options win.
     """
-    from onegrad.cli.options import build_problem
     from onegrad.cli.output import WorkProgress, print_table
-    from onegrad.describe.exceptions import InvalidInput
     from onegrad.results.best_constant import best_constant
     from onegrad.results.steps import steps_table
-    from onegrad.verbs.plan import foresee_steps
+    from onegrad.verbs.plan import plan_steps
     from onegrad.verbs.simulate import simulate
 
     problem = build_problem(problem_file, options)
@@ -364,7 +357,7 @@ def steps(
     if neurons and not as_json:
         raise InvalidInput("neurons: are printed with --json alone; add it")
     if only_plan:
-        tell_plan(foresee_steps(problem, trials=trials), workers)
+        print_plan(plan_steps(problem, trials=trials), workers)
         return
     with WorkProgress("trials") as progress:
         runs = simulate(

@@ -21,7 +21,7 @@ from onegrad.core.readout import (
     ridge_readouts,
 )
 from onegrad.describe.numbers import Floats, Normals
-from onegrad.machine.progress import moved
+from onegrad.machine.progress import report
 from onegrad.moments.feature_laws import FeatureMap, Points
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def fit_models(
             watch.sums.add(phi, batch.labels)
             watch.add(batch.inputs, phi)
         del phi  # before the next model's are made
-        moved(len(fits) / len(maps))
+        report(len(fits) / len(maps))
     return fits
 
 
@@ -178,7 +178,7 @@ def _streamed_fits(
     seen = 0
     for batch in drawn.granules():
         seen += len(batch.labels)
-        moved(seen / drawn.size)
+        report(seen / drawn.size)
         preactivations = batch.inputs @ first_layer.T
         labels = class_targets(instance, batch) if classes else batch.labels
         for key, feature_map in maps.items():

@@ -19,7 +19,7 @@ from onegrad.core.low_degree import LowDegree, estimate_low_degree
 from onegrad.core.problem import Problem
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.numbers import Floats, Metrics
-from onegrad.machine.progress import moved
+from onegrad.machine.progress import report
 
 LARGEST_WEIGHT = 1e100  # squares of sums of squares must not overflow
 
@@ -49,7 +49,7 @@ def descent_direction(
         part = weighted.T @ inputs
         total = part if total is None else np.add(total, part, out=total)
         seen += len(labels)
-        moved(seen / samples)
+        report(seen / samples)
     assert total is not None  # a batch has samples
     total *= (scaled / samples)[:, None].astype(dtype)
     return total

@@ -18,7 +18,7 @@ from onegrad.core.problem_readout import fit_models
 from onegrad.core.run import Run, StepTaken, endless, stack_steps
 from onegrad.describe.exceptions import require_finite
 from onegrad.describe.numbers import Floats, Metrics
-from onegrad.machine.progress import part
+from onegrad.machine.progress import section
 
 STEP_SHARE, FIT_SHARE = 0.3, 0.86  # shares of a step's time at which step and readouts are done
 
@@ -110,4 +110,4 @@ def _groups(
 
 def _part_of_step(place: int, steps: int, start: float, end: float) -> AbstractContextManager[None]:
     """Return the part of a trial's progress between two shares of one step."""
-    return part((place + start) / steps, (place + end) / steps)
+    return section((place + start) / steps, (place + end) / steps)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 
 class InvalidInput(ValueError):
     """An input that breaks a rule; the message is one line that names the remedy."""
@@ -22,6 +20,8 @@ class NotConverged(Failure):
 
 def require_finite(model: str, metrics: Mapping[str, Any]) -> None:
     """Raise InvalidInput when one of a model's metrics overflowed."""
+    import numpy as np  # late: the command line imports this module
+
     for name, values in metrics.items():
         if not np.all(np.isfinite(values)):
             raise InvalidInput(

@@ -1,4 +1,4 @@
-"""The speed and the memory of this machine."""
+"""The cost of work on this machine: rates of one core, and memory."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Resource = Literal["product", "single", "factor", "reduction", "normal", "elemen
 
 @dataclass(frozen=True)
 class Stage:
-    """Part of a piece of work: which rate limits it, and how many units of that it takes."""
+    """A part of the work: the rate that limits it, and its amount in units of that rate."""
 
     name: str
     resource: Resource
@@ -75,9 +75,9 @@ INTERPRETER_BYTES = 200e6
 
 
 def machine_bytes() -> float:
-    """Return the memory of this machine, or of its control group where that is smaller.
+    """Return the memory of this machine, or of its control group if that is smaller.
 
-    Infinite where the system does not tell: then nothing is refused.
+    Infinite if the system does not provide it; then nothing is refused.
     """
     if "SC_PHYS_PAGES" not in getattr(os, "sysconf_names", {}):
         return float("inf")
@@ -91,15 +91,13 @@ def machine_bytes() -> float:
 
 
 def require_memory(each: float, *, workers: int) -> None:
-    """Raise InvalidInput when workers of `each` bytes do not fit the machine together."""
+    """Raise InvalidInput if so many workers of `each` bytes exceed the machine's memory."""
     need, have = workers * each, machine_bytes()
     if need > have:
-        fewer = (
-            f"use at most {int(have // (need / workers))} workers"
-            if need / workers <= have
-            else ("lower dimension, samples or width")
-        )
+        remedy = "lower dimension, samples or width"
+        if each <= have:
+            remedy = f"use at most {int(have // each)} workers"
         raise InvalidInput(
             f"memory={need / 1e9:.3g} GB: the machine has {have / 1e9:.3g} GB for {workers} "
-            f"worker{'s' if workers > 1 else ''} of {need / workers / 1e9:.3g} GB; {fewer}"
+            f"worker{'s' if workers > 1 else ''} of {each / 1e9:.3g} GB; {remedy}"
         )

@@ -1,4 +1,4 @@
-"""What a report of a problem should say of this machine: versions, BLAS, processors, memory."""
+"""The environment for a bug report: versions, BLAS, processors, memory."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ PACKAGES = (
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
-def checkup() -> dict[str, Any]:
+def environment() -> dict[str, Any]:
     """Return plain values: versions, BLAS libraries with their threads, processors, memory, extras.
 
-    Nothing is computed and nothing raises: what cannot be told is None.
+    Nothing is computed and nothing raises: unknown values are None.
     """
     return {
         "onegrad": __version__,
@@ -39,7 +39,7 @@ def checkup() -> dict[str, Any]:
 
 
 def installed_version(distribution: str) -> str | None:
-    """Return the version of an installed distribution; None where it is not there."""
+    """Return the version of an installed distribution; None if it is missing."""
     try:
         return metadata.version(distribution)
     except metadata.PackageNotFoundError:
@@ -48,7 +48,7 @@ def installed_version(distribution: str) -> str | None:
 
 def blas_libraries() -> list[dict[str, Any]]:
     """Return library, version, kernel and threads of every BLAS that numpy and scipy load."""
-    import scipy.linalg  # noqa: F401  # loads its own library beside numpy's
+    import scipy.linalg  # noqa: F401  # loads a BLAS besides numpy's
     from threadpoolctl import threadpool_info
 
     libraries = [
@@ -66,13 +66,13 @@ def blas_libraries() -> list[dict[str, Any]]:
 
 
 def _owner(file: str) -> str | None:
-    """Return the package whose wheel brings a library; None for one of the system."""
+    """Return the package whose wheel contains a library; None for a system library."""
     bundled = re.search(r"[\\/](\w+)\.(?:libs|dylibs)[\\/]", file)
     return None if bundled is None else bundled[1]
 
 
 def _memory() -> int | None:
-    """Return the bytes of this machine or its control group; None where neither tells."""
+    """Return the bytes of this machine or its control group; None if unknown."""
     try:
         memory = machine_bytes()
     except OSError:  # the control group may not be read
@@ -81,7 +81,7 @@ def _memory() -> int | None:
 
 
 def _usable_processors() -> int:
-    """Return the processors that this process may use: affinity and control groups count."""
+    """Return the number of processors that affinity and control groups allow this process."""
     from joblib import cpu_count
 
     return int(cpu_count())

@@ -1,9 +1,8 @@
 """Progress reporting from inside a computation; a no-op without a listener.
 
-How far a piece of work is, told from inside it to whoever listens; silent where nobody does.
-
-Work says `moved(share)` where it loops, and `part(low, high)` around what is a part of it: shares
-inside are those of the part. Numbers do not depend on it.
+A computation calls `report(share)` in its loops, and wraps a part of its work in
+`section(low, high)`: the shares reported inside count from `low` to `high` of the whole. Reports
+never change a number.
 """
 
 from __future__ import annotations
@@ -19,75 +18,78 @@ from onegrad.describe.exceptions import InvalidInput
 
 
 @dataclass(frozen=True)
-class Stretch:
-    """Who listens, and the stretch of the whole work that is going on."""
+class _Section:
+    """The part of the whole work that is running, and the function to call with the share done."""
 
-    tell: Callable[[float], None]
+    listener: Callable[[float], None]
     low: float = 0.0
     high: float = 1.0
 
+    def at(self, share: float) -> float:
+        """Return the share of the whole work at a share of this section."""
+        return self.low + share * (self.high - self.low)
 
-_NOW: ContextVar[Stretch | None] = ContextVar("onegrad_pulse", default=None)
+
+_CURRENT: ContextVar[_Section | None] = ContextVar("onegrad_progress", default=None)
 
 
 @contextmanager
-def listening(tell: Callable[[float], None] | None) -> Iterator[None]:
-    """Call `tell` with the share that is done, from 0 to 1, as the work inside says it."""
-    token = _NOW.set(None if tell is None else Stretch(tell))
+def listening(listener: Callable[[float], None] | None) -> Iterator[None]:
+    """Call `listener` with the share that is done, from 0 to 1, at every report inside."""
+    token = _CURRENT.set(None if listener is None else _Section(listener))
     try:
         yield
     finally:
-        _NOW.reset(token)
+        _CURRENT.reset(token)
 
 
 @contextmanager
-def part(low: float, high: float) -> Iterator[None]:
-    """Let shares said inside be those of the part from `low` to `high`."""
-    now = _NOW.get()
-    if now is None:
+def section(low: float, high: float) -> Iterator[None]:
+    """Map shares reported inside to the range from `low` to `high`."""
+    outer = _CURRENT.get()
+    if outer is None:
         yield
         return
-    length = now.high - now.low
-    token = _NOW.set(Stretch(now.tell, now.low + low * length, now.low + high * length))
+    token = _CURRENT.set(_Section(outer.listener, outer.at(low), outer.at(high)))
     try:
         yield
     finally:
-        _NOW.reset(token)
-    moved(high)
+        _CURRENT.reset(token)
+    report(high)
 
 
-def moved(share: float) -> None:
-    """Say that this share of what is going on is done."""
-    now = _NOW.get()
-    if now is not None:
-        now.tell(now.low + min(max(share, 0.0), 1.0) * (now.high - now.low))
+def report(share: float) -> None:
+    """Report that this share of the current section is done."""
+    current = _CURRENT.get()
+    if current is not None:
+        current.listener(current.at(min(max(share, 0.0), 1.0)))
 
 
-Told = Callable[[float, float], None]  # done, total
+Update = Callable[[float, float], None]  # done, total
 
 
 @dataclass(frozen=True)
 class Bar:
-    """What moves a bar: called after every piece of work, `within` also in the midst of one."""
+    """A progress callback that also accepts fractions of a job, through `within`."""
 
-    within: Told
+    within: Update
 
     def __call__(self, done: float, total: float) -> None:
-        """Show that so many of all are done."""
+        """Show that `done` of `total` jobs are done."""
         self.within(done, total)
 
 
-def told_within(told: object, start: int, total: int) -> Callable[[float], None] | None:
-    """Return what moves a bar from `start` on, None where pieces alone are counted."""
-    within = getattr(told, "within", None)
+def within_total(callback: object, start: int, total: int) -> Callable[[float], None] | None:
+    """Return a callback for jobs done after `start`; None if `callback` counts whole jobs alone."""
+    within = getattr(callback, "within", None)
     return None if within is None else lambda done: within(start + done, total)
 
 
 @contextmanager
 def shown_progress(progress: Callable[..., None] | bool | None, unit: str) -> Iterator[Any]:
-    """Yield what to call with done and total: a bar's for True, None for False, else what is given.
+    """Yield the callback for done and total: a bar for True, None for False, else the given one.
 
-    The bar is taken away at the end, also of work that fails.
+    The bar is removed at the end, also if the work fails.
     """
     if not isinstance(progress, bool):
         yield progress
@@ -101,8 +103,8 @@ def shown_progress(progress: Callable[..., None] | bool | None, unit: str) -> It
             close()
 
 
-def _bar(unit: str) -> tuple[Told, Callable[[], None]]:
-    """Return how to move a bar and how to end it; notebooks prefer tqdm, terminals rich."""
+def _bar(unit: str) -> tuple[Update, Callable[[], None]]:
+    """Return how to move a bar and how to close it: by tqdm in notebooks, by rich elsewhere."""
     makers = (_tqdm_bar, _rich_bar) if _in_notebook() else (_rich_bar, _tqdm_bar)
     for make in makers:
         try:
@@ -118,7 +120,7 @@ def _in_notebook() -> bool:
     return getattr(running, "kernel", None) is not None
 
 
-def _rich_bar(unit: str) -> tuple[Told, Callable[[], None]]:
+def _rich_bar(unit: str) -> tuple[Update, Callable[[], None]]:
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -136,7 +138,7 @@ def _rich_bar(unit: str) -> tuple[Told, Callable[[], None]]:
     return lambda done, total: bar.update(task, completed=done, total=total), bar.stop
 
 
-def _tqdm_bar(unit: str) -> tuple[Told, Callable[[], None]]:
+def _tqdm_bar(unit: str) -> tuple[Update, Callable[[], None]]:
     from tqdm.auto import tqdm
 
     bar = tqdm(total=1, unit=f" {unit}", desc=unit)

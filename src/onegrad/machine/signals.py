@@ -1,4 +1,4 @@
-"""Signals that ask a run to end: they end it as Ctrl-C does, never in the middle of a write."""
+"""Signals that end a run as Ctrl-C does, never in the middle of a write."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-# It comes when a terminal closes; Windows has none.
+# Sent when a terminal closes; Windows has no such signal.
 HANGUP = tuple(getattr(signal, name) for name in ("SIGHUP",) if hasattr(signal, name))
 STOPS = (signal.SIGTERM, *HANGUP)
-FIRST_OF_SIGNALS = 128  # a shell's exit code of a command that a signal has ended is above
+FIRST_OF_SIGNALS = 128  # a command ended by signal N has the exit code 128 + N
 
 
 class Stopped(KeyboardInterrupt):
-    """A run that a signal has ended; `number` is the signal's."""
+    """A run was ended by the signal `number`."""
 
     def __init__(self, number: int, rest: str = "start the command again to repeat it") -> None:
         self.number = number
@@ -31,9 +31,9 @@ def exit_code(stop: BaseException) -> int:
 
 
 def stop_on_signals() -> None:
-    """Let the signals of STOPS raise Stopped from now on, where nobody ignores or handles them.
+    """Let the signals of STOPS raise Stopped from now on, unless they are ignored or handled.
 
-    The first one counts: what comes while the run ends is ignored.
+    Only the first one counts: signals that arrive while the run ends are ignored.
     """
     for number in STOPS:
         if signal.getsignal(number) is signal.SIG_DFL:
@@ -49,9 +49,9 @@ def _stop(number: int, _frame: FrameType | None) -> None:
 
 @contextmanager
 def stops_deferred() -> Iterator[None]:
-    """Let Ctrl-C and the signals of STOPS wait until this is done."""
+    """Defer Ctrl-C and the signals of STOPS to the end of the block."""
     if threading.current_thread() is not threading.main_thread():
-        yield  # signals come to the main thread alone
+        yield  # signals reach the main thread alone
         return
     arrived: list[tuple[int, FrameType | None]] = []
     handlers = {n: signal.getsignal(n) for n in (signal.SIGINT, *STOPS)}
@@ -70,9 +70,10 @@ def stops_deferred() -> Iterator[None]:
 
 @contextmanager
 def interrupts_ignored(*numbers: int) -> Iterator[None]:
-    """Let processes that are started meanwhile ignore Ctrl-C, which is the driver's to handle.
+    """Let processes that start inside the block ignore Ctrl-C, which the driver handles.
 
-    The same for other signals by their numbers. A signal that comes meanwhile is lost: be quick.
+    The same holds for other signals, given by number. A signal that arrives inside the block is
+    lost, so the block should be short.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from onegrad.describe.numbers import Floats
-from onegrad.machine.progress import moved
+from onegrad.machine.progress import report
 from onegrad.moments.feature_laws import FeatureMap, Law
 
 FIRST_ORDERS, MOST_ORDERS = 16, 200
@@ -143,7 +143,7 @@ def pair_sums(first_layer: Floats, sums: Sequence[PairSum]) -> list[Floats]:
         for group in by_law.values():
             _add_block(group, product, rows, columns)
         done += product.size / (2 if rows == columns else 1)  # squares hold each pair twice
-        moved(2 * done / len(first_layer) ** 2)
+        report(2 * done / len(first_layer) ** 2)
     for running in unfinished:
         running.series.warn_if_truncated()
     return totals

@@ -1,8 +1,7 @@
-"""The engine beyond one machine: Dask distributed, through any scheduler's address."""
+"""The engine on a Dask cluster."""
 
 from __future__ import annotations
 
-import logging
 import multiprocessing
 import re
 import socket
@@ -21,28 +20,28 @@ from onegrad.describe.registry import snapshot
 from onegrad.machine.pool import RETRY_SECONDS
 from onegrad.machine.signals import interrupts_ignored
 from onegrad.sweeps.driver import Engine, lost_outcome
-from onegrad.sweeps.plan import Outcome, Task, run_in_worker
+from onegrad.sweeps.plan import Outcome, Task, run_task
 
 CONNECT_SECONDS = 10
 PROTOCOLS, LAST_PORT = ("tcp", "tls", "ws", "wss"), 65535
 MAIN_GUARD = 'put what a script does under if __name__ == "__main__":'
 IN_FLIGHT_PER_THREAD = 3  # so that no worker waits for the driver
-DEATHS_ALLOWED = 4  # of workers until the scheduler gives a task up (its allowed-failures + 1)
+DEATHS_ALLOWED = 4  # of workers before the scheduler drops a task (its allowed-failures + 1)
 POLL_SECONDS, LOOK_SECONDS, NO_WORKERS_SECONDS = 0.01, 2.0, 600
-# Until a cluster made here gives a place up whose worker died: never, for its nanny starts another,
-# and Dask looks once, at a moment when that one may be dead again.
+# How long a local cluster waits for a dead worker to return: for ever, because its nanny starts
+# another one, and Dask checks only once, when that one may have died too.
 LOST_SECONDS = 30 * 24 * 3600
-FETCH_SECONDS = 10  # for an outcome that is there; then its worker is taken for lost
+FETCH_SECONDS = 10  # for a finished outcome; then its worker counts as lost
 
 
 class EngineLost(Failure):
-    """The cluster is gone; what was stored stays."""
+    """The cluster is gone; stored rows are safe."""
 
 
 def dask_engine(address: str, *, workers: int, needed: float) -> Engine:
-    """Return the engine of a Dask cluster: a scheduler's address, or "local" for one made here.
+    """Return the engine of a Dask cluster: a scheduler's address, or "local" to start one.
 
-    `needed` is the peak memory of a trial, compared with what each worker is allowed.
+    `needed` is the peak memory of a trial, which every worker must be allowed.
     """
     distributed = _distributed(address)
     from dask.config import set as dask_settings
@@ -65,7 +64,7 @@ def dask_engine(address: str, *, workers: int, needed: float) -> Engine:
 
 
 def try_address(address: str) -> None:
-    """Raise InvalidInput unless a scheduler answers there: before a plan is made for it."""
+    """Raise InvalidInput unless a scheduler answers at the address."""
     distributed = _distributed(address)
     if address == "local":
         _require_no_import()
@@ -77,31 +76,24 @@ def check_address(address: str) -> None:
     """Raise InvalidInput unless this is "local" or can be a scheduler's address."""
     if address == "local":
         return
-    if not re.fullmatch(r"([a-z]+://)?([^\s/:\[\]]+|\[[0-9a-fA-F:.]+\]):[0-9]+", address):
+    parts = re.fullmatch(r"(?:([a-z]+)://)?(?:[^\s/:\[\]]+|\[[0-9a-fA-F:.]+\]):0*([0-9]*)", address)
+    if parts is None:
         raise InvalidInput(
             f"dask={shown(address)}: must be local or a scheduler's address; try tcp://HOST:8786"
         )
-    protocol, _, place = address.rpartition("://")
-    port = place.rpartition(":")[2].lstrip("0")
-    if (
-        (protocol or "tcp") not in PROTOCOLS
-        or not 0 < len(port) <= len(str(LAST_PORT))
-        or int(port) > LAST_PORT
-    ):
+    protocol, port = parts[1] or "tcp", parts[2]
+    is_port = 0 < len(port) <= len(str(LAST_PORT)) and int(port) <= LAST_PORT
+    if protocol not in PROTOCOLS or not is_port:
         raise InvalidInput(
             f"dask={shown(address)}: must have one of the protocols {', '.join(PROTOCOLS)} and a "
-            f"port up to {LAST_PORT}; correct it"
+            f"port up to {LAST_PORT}; try tcp://HOST:8786"
         )
 
 
 def _distributed(address: str) -> Any:
-    """Return the package, silent: its loggers print tracebacks of what we report in one line."""
     require_extra(f"dask={shown(address)}", "dask")
     import distributed
 
-    for name in list(logging.root.manager.loggerDict):
-        if name.split(".")[0] == "distributed":
-            logging.getLogger(name).setLevel(logging.CRITICAL)
     return distributed
 
 
@@ -120,9 +112,9 @@ def _client(distributed: Any, address: str, workers: int) -> Any:
 
 
 def _require_no_import() -> None:
-    """Leave in one line where a new worker imports a script that starts workers as it is imported.
+    """Exit if this process is a new worker that imports a script without a main guard.
 
-    Such a script has no guard: each worker would start workers of its own.
+    Such a script would start workers in every worker.
     """
     if getattr(multiprocessing.current_process(), "_inheriting", False):
         sys.exit(f"onegrad: dask='local': this script is imported by a worker; {MAIN_GUARD}")
@@ -139,7 +131,7 @@ def _connected(distributed: Any, address: str) -> Any:
             "distributed.comm.tls"
         )
     try:
-        # A client that cannot even begin takes twenty seconds to give up: look the host up first.
+        # Without a known host, a client needs twenty seconds to give up: look the host up first.
         host, _, port = place.rpartition(":")
         socket.getaddrinfo(host.strip("[]"), int(port))
         return distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
@@ -165,12 +157,12 @@ def _check_memory(client: Any, address: str, needed: float) -> None:
 def _outcomes(distributed: Any, client: Any, tasks: list[Task]) -> Iterator[Outcome]:
     known = snapshot()
     waiting = deque(tasks)
-    suspects: deque[Task] = deque()  # were on a worker that died; each is tried alone
+    suspects: deque[Task] = deque()  # tasks on workers that died; each is tried alone
     in_flight: dict[Any, Task] = {}
     completed = distributed.as_completed(loop=client.loop)
 
     def submit(task: Task) -> None:
-        future = client.submit(run_in_worker, task, known, numerics=NUMERICS, pure=False)
+        future = client.submit(run_task, task, known, numerics=NUMERICS, pure=False)
         in_flight[future] = task
         completed.add(future)
 
@@ -195,7 +187,7 @@ def _outcomes(distributed: Any, client: Any, tasks: list[Task]) -> Iterator[Outc
 
 
 def _wait_for_one(client: Any, completed: Any) -> None:
-    """Wait until a future is done; raise when the cluster has had no workers for too long."""
+    """Wait until a future is done; raise if the cluster has had no workers for too long."""
     alone_since = None
     looked = time.monotonic()
     while not completed.has_ready():
@@ -218,7 +210,7 @@ def _wait_for_one(client: Any, completed: Any) -> None:
 def _outcome(
     distributed: Any, future: Any, task: Task, waiting: deque[Task], suspects: deque[Task]
 ) -> Outcome | None:
-    """Return what the task brought; None when it goes back into a queue."""
+    """Return the outcome of a task; None if it goes back into a queue."""
     error = future.exception() if future.status == "error" else None
     if future.status == "finished":
         try:
@@ -226,16 +218,16 @@ def _outcome(
         except distributed.KilledWorker as killed:
             error = killed
         except (OSError, TimeoutError, distributed.client.FutureCancelledError):
-            waiting.append(task)  # its worker was lost between the end and the fetch
+            waiting.append(task)  # its worker was lost before the outcome was fetched
             return None
         else:
             return outcome
     elif error is None and future.client.status == "running":
-        waiting.append(task)  # its worker was lost as soon as it had ended
+        waiting.append(task)  # its worker was lost as soon as the task had ended
         return None
     if isinstance(error, distributed.KilledWorker):
-        # The scheduler blames everything that was on a worker when it died. Only a job that does
-        # it again with nothing else in flight is to blame.
+        # The scheduler blames every task on a worker that dies. A job is to blame only if its
+        # worker dies again with nothing else in flight.
         if task.deaths:
             task.deaths += DEATHS_ALLOWED
             return lost_outcome(task)

@@ -1,4 +1,4 @@
-"""The jobs of a sweep that are still missing."""
+"""The jobs of a sweep: which are missing, how they are grouped into tasks, and their rows."""
 
 from __future__ import annotations
 
@@ -79,9 +79,9 @@ class Job:
 class Task:
     """Jobs of one kind that one worker runs in turn, sharing draws and products.
 
-    `deaths` counts the workers that died with it, of a single job. `rank` is the place of the sweep
-    that asks for it, `cost` the estimated seconds. Rows of a task that is not `kept` are not
-    stored: those of theory without draws, whose jobs are solved together.
+    `deaths` counts the workers that died while they ran it, `rank` is the place of the sweep that
+    asks for it, and `cost` is the estimated time in seconds. Rows of a task that is not `kept` are
+    not stored: rows of the closed theory, whose jobs are solved together.
     """
 
     jobs: list[Job]
@@ -92,18 +92,18 @@ class Task:
 
     @property
     def kind(self) -> str:
-        """What its jobs do; how far an estimate is off depends on it."""
+        """The kind of its jobs, on which the error of a cost estimate depends."""
         return self.jobs[0].verb if self.kept else "closed"
 
     def alone(self) -> list[Task]:
-        """Return one task per job, to find out which of them kills workers."""
+        """Return one task per job, to find out which one kills workers."""
         cost = self.cost / len(self.jobs)
         return [replace(self, jobs=[job], cost=cost) for job in self.jobs]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a task brought: rows of its jobs, and warnings for the driver to show once."""
+    """The rows of a task, and warnings for the driver to show once."""
 
     task: Task
     rows: list[dict[str, Any]]
@@ -112,11 +112,14 @@ class Outcome:
 
 
 class OtherNumerics(RuntimeError):
-    """A worker has another version of the numerics than the driver."""
+    """The versions of the numerics of a worker and of the driver differ."""
 
 
 def run_task(task: Task, known: Snapshot, *, numerics: int = NUMERICS) -> Outcome:
-    """Return the rows of the task's jobs; a job that raises gives rows with its error."""
+    """Return the rows of the task's jobs, computed with one BLAS thread.
+
+    A job that raises gives rows with its error.
+    """
     if numerics != NUMERICS:
         raise OtherNumerics(
             f"numerics={numerics}: a worker has version {NUMERICS}; install the same onegrad there"
@@ -124,10 +127,11 @@ def run_task(task: Task, known: Snapshot, *, numerics: int = NUMERICS) -> Outcom
     adopt(known)
     if not task.kept:
         begin()
-        return Outcome(task, closed_rows(task.jobs), 0)
+        with threadpool_limits(limits=1):
+            return Outcome(task, closed_rows(task.jobs), 0)
     shared = Shared() if len(task.jobs) > 1 else None
     rows, failed = [], 0
-    with warnings.catch_warnings(record=True) as caught:
+    with threadpool_limits(limits=1), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for job in task.jobs:
             begin()
@@ -138,16 +142,10 @@ def run_task(task: Task, known: Snapshot, *, numerics: int = NUMERICS) -> Outcom
     return Outcome(task, rows, failed, notes)
 
 
-def run_in_worker(task: Task, known: Snapshot, *, numerics: int = NUMERICS) -> Outcome:
-    """Return the rows in a process that is a worker: one BLAS thread from now on."""
-    threadpool_limits(limits=1)
-    return run_task(task, known, numerics=numerics)
-
-
 def closed_rows(jobs: Sequence[Job]) -> list[dict[str, Any]]:
-    """Return the rows of all jobs by theory without draws, solved together.
+    """Return the rows of all jobs by the closed theory, solved together.
 
-    Rows of points that it refuses say so in their status; its doubts are in `theory_error`.
+    Rows of points that it refuses have the status "refused"; its doubts are in `theory_error`.
     """
     start = time.perf_counter()
     found = predict_or_refuse([(job.problem, job.models) for job in jobs], method="closed")
@@ -167,15 +165,26 @@ def closed_rows(jobs: Sequence[Job]) -> list[dict[str, Any]]:
 
 
 def _rows(job: Job, shared: Shared | None) -> list[dict[str, Any]]:
+    """Return the rows of one job, finished or failed."""
     start = time.perf_counter()
+    where: dict[str, Any] = {"seed": job.seed, "trial": job.trial}
+    observed = None
     try:
-        metrics, seen = _computed(job, shared)
-    except Exception as error:  # a trial may fail in any way; the sweep goes on and records it
+        if job.verb == "predict":
+            drawn = predict_draw(job.problem, job.models, method=job.method, shared=shared, **where)
+            warn_of(drawn.notes, method=drawn.method)
+            metrics = drawn.metrics
+        elif job.observe == "no":
+            metrics = run_trial(job.problem, job.models, shared=shared, **where)
+        else:
+            metrics, seen = observed_trial(job.problem, job.models, **where)
+            observed = seen.to_dict(neurons=job.observe == "neurons")
+    except Exception as error:  # a trial may fail in any way; the sweep records it and continues
         if len(job.models) > 1:
-            # Which of the models fails? The numbers of each do not depend on the others.
+            # Find the model that fails: the numbers of each do not depend on the others.
             return [row for m in job.models for row in _rows(replace(job, models=(m,)), shared)]
         return [failed_row(job, job.models[0], error, time.perf_counter() - start)]
-    return finished_rows(job, metrics, seconds=time.perf_counter() - start, seen=seen)
+    return finished_rows(job, metrics, seconds=time.perf_counter() - start, observed=observed)
 
 
 def finished_rows(
@@ -183,39 +192,24 @@ def finished_rows(
     metrics: Mapping[str, Mapping[str, Floats]],
     *,
     seconds: float,
-    seen: dict[str, Any] | None = None,
+    observed: dict[str, Any] | None = None,
 ) -> list[dict[str, Any]]:
-    """Return the rows of a job with the metrics of its models, which took so long together."""
+    """Return the rows of a job with the metrics of its models, which took `seconds` together."""
     share = seconds / len(job.models)
     return [
         {
             **_common(job, model, share),
             "status": "ok",
             "metrics": {name: values.tolist() for name, values in metrics[model.name].items()},
-            # What was seen belongs to the trial: one of its rows holds it.
-            **({"observed": seen} if seen is not None and index == 0 else {}),
+            # Observations belong to the trial: one of its rows has them.
+            **({"observed": observed} if observed is not None and index == 0 else {}),
         }
         for index, model in enumerate(job.models)
     ]
 
 
-def _computed(
-    job: Job, shared: Shared | None
-) -> tuple[dict[str, dict[str, Floats]], dict[str, Any] | None]:
-    """Return the metrics of a job's models, and what was observed as plain values."""
-    where: dict[str, Any] = {"seed": job.seed, "trial": job.trial}
-    if job.verb == "predict":
-        drawn = predict_draw(job.problem, job.models, method=job.method, shared=shared, **where)
-        warn_of(drawn.notes, method=drawn.method)
-        return drawn.metrics, None
-    if job.observe == "no":
-        return run_trial(job.problem, job.models, shared=shared, **where), None
-    metrics, seen = observed_trial(job.problem, job.models, **where)
-    return metrics, seen.to_dict(neurons=job.observe == "neurons")
-
-
 def failed_row(job: Job, model: Model, error: BaseException, seconds: float) -> dict[str, Any]:
-    """Return the row of a trial that gave no numbers."""
+    """Return the row of a trial that raised."""
     return {
         **_common(job, model, seconds),
         "status": "failed",
@@ -237,14 +231,14 @@ def _common(job: Job, model: Model, seconds: float) -> dict[str, Any]:
 
 
 def stored_key(model: Model) -> str:
-    """Return the model's key in stored rows: with a digest of its code where a user added it."""
+    """Return the model's key in stored rows, with a digest of the code of a user's model."""
     mark = MODELS.mark(model.name)
     return model.key if mark is None else f"{model.key} {mark[:SHORT_MARK]}"
 
 
 @functools.cache
 def versions() -> dict[str, str]:
-    """Return the versions of Python and of the packages that make the numbers."""
+    """Return the versions of Python and of the packages that compute the numbers."""
     packages = {name: metadata.version(name) for name in PACKAGES}
     return {"python": platform.python_version(), "onegrad": __version__, **packages}
 
@@ -260,16 +254,16 @@ def blas_kernel() -> str:
     return ", ".join(sorted(libraries))
 
 
-TASK_SECONDS = 0.5  # small trials travel together up to about this long
-TASKS_PER_WORKER = 4  # but each worker gets several tasks, so that all end together
+TASK_SECONDS = 0.5  # of a task of several small trials, at most about
+TASKS_PER_WORKER = 4  # at least, so that all workers end together
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What sweeps ask for and what is still missing in the folder.
+    """The trials of sweeps, and those that are still missing in the folder.
 
     `seconds` is the estimated time of the missing trials on one core, `bytes` the estimated peak
-    memory of the largest trial, `keys` are those of every row that each sweep asks for.
+    memory of the largest trial, and `keys` are the keys of every row of each sweep.
     """
 
     sweeps: tuple[tuple[Sweep, tuple[Setting, ...]], ...]
@@ -296,14 +290,14 @@ class Plan:
 
 
 def plan_sweep(sweep: Sweep, directory: str | Path, *, retry_failed: bool = False) -> Plan:
-    """Return the plan of a sweep into a folder; nothing is written but a missing folder."""
+    """Return the plan of a sweep into a folder; nothing is written."""
     return plan_sweeps([sweep], directory, retry_failed=retry_failed)
 
 
 def plan_sweeps(
     sweeps: Sequence[Sweep], directory: str | Path, *, retry_failed: bool = False
 ) -> Plan:
-    """Return one plan of several sweeps into a folder; what they have in common is run once."""
+    """Return one plan of several sweeps into a folder; their common trials run once."""
     if not isinstance(directory, str | Path) or not str(directory):
         raise InvalidInput(f"out={directory!r}: must be a folder; name one")
     for sweep in sweeps:
@@ -327,57 +321,47 @@ def plan_sweeps(
                     keys[model] = key
                     asked.add(key)
             total += bool(keys)
-            lost = [m for m, key in keys.items() if _is_failed(contents, key)]
-            failed += bool(lost)
-            wanted = [
-                m
-                for m, key in keys.items()
-                if key not in contents.rows or (retry_failed and m in lost)
-            ]
+            status = {m: contents.rows.get(key, {}).get("status") for m, key in keys.items()}
+            failed += "failed" in status.values()
+            again = (None, "failed") if retry_failed else (None,)
+            wanted = [model for model, known in status.items() if known in again]
             if wanted:
                 missing.append(replace(job, models=tuple(wanted)))
         all_keys.append(tuple(of_sweep))
     rates = measure_rates()
-    spent = sum(seconds(job.problem, job.models, rates, verb=job.verb) for job in missing)
-    every = (_bytes(sweep, setting) for sweep, settings in expanded for setting in settings)
-    needed = max(every, default=0.0)
+    needed = [0.0]
+    for sweep, settings in expanded:
+        if "simulate" in sweep.verbs:
+            needed += [peak_bytes(setting.problem, setting.models) for setting in settings]
+        if "predict" in sweep.verbs:
+            needed += [theory_bytes(setting.problem) for setting in settings]
     return Plan(
         expanded,
         folder,
         tuple(missing),
         total,
         failed,
-        spent,
-        needed,
-        contents,
-        rates,
-        tuple(all_keys),
-        retry_failed,
+        seconds=sum(seconds(job.problem, job.models, rates, verb=job.verb) for job in missing),
+        bytes=max(needed),
+        contents=contents,
+        rates=rates,
+        keys=tuple(all_keys),
+        retry_failed=retry_failed,
     )
 
 
 def renewed(plan: Plan) -> Plan:
-    """Return the plan as it is now: what others have stored since is not missing any more."""
+    """Return the plan for the folder's present contents: others may have stored rows since."""
     if not has_changed(plan.directory, plan.contents):
         return plan
     sweeps = [sweep for sweep, _ in plan.sweeps]
     return plan_sweeps(sweeps, plan.directory, retry_failed=plan.retry_failed)
 
 
-def _bytes(sweep: Sweep, setting: Setting) -> float:
-    """Return the peak memory of one worker on this setting, over what it does there."""
-    simulated = peak_bytes(setting.problem, setting.models) if "simulate" in sweep.verbs else 0.0
-    return max(simulated, theory_bytes(setting.problem) if "predict" in sweep.verbs else 0.0)
-
-
 def check_plan(plan: Plan, *, workers: int) -> None:
     """Raise InvalidInput when the workers together need more memory than this machine has."""
     whole_number("workers", workers, least=1)
     require_memory(plan.bytes, workers=workers)
-
-
-def _is_failed(contents: Contents, key: str) -> bool:
-    return key in contents.rows and contents.rows[key]["status"] == "failed"
 
 
 def _jobs(sweep: Sweep, setting: Setting) -> Iterator[Job]:
@@ -397,9 +381,9 @@ def _jobs(sweep: Sweep, setting: Setting) -> Iterator[Job]:
 def make_tasks(plan: Plan, workers: int) -> list[Task]:
     """Return the missing jobs in tasks, sweep by sweep and trial by trial.
 
-    What shares draws and products is together. Within a trial problems that differ in the network
-    alone come in turn, the widest first. Runs that differ in the number of steps alone stay
-    together: the longer goes on from the shorter.
+    Jobs that share draws and products are together. Within a trial, problems that differ in the
+    network alone follow each other, the widest first. Runs that differ in the number of steps alone
+    stay together: the longer one continues the shorter one.
     """
     longest = min(TASK_SECONDS, plan.seconds / (workers * TASKS_PER_WORKER))
     ranks: dict[str, int] = {}  # by problem, the first sweep that asks for it
@@ -428,7 +412,7 @@ def make_tasks(plan: Plan, workers: int) -> list[Task]:
 
 
 def _place(problem: Problem) -> tuple[Any, ...]:
-    """Return where a problem stands in a trial; without the last two entries, its run's place."""
+    """Return a problem's place in a trial; without the last two entries, the place of its run."""
     fields = problem.to_dict()
     network, readout, training = (fields.pop(n) for n in ("network", "readout", "training"))
     steps = training.pop("steps")
@@ -439,13 +423,17 @@ def _place(problem: Problem) -> tuple[Any, ...]:
 
 
 def setting_records(sweep: Sweep, settings: Sequence[Setting]) -> list[dict[str, Any]]:
-    """Return what the results need to know of each setting of a sweep."""
+    """Return the record of each setting of a sweep, from which results make tables."""
     mark = sweep.digest
+    plain = (int, float, str, bool)
     return [
         {
             "kind": "setting",
             "sweep": mark,
-            "coordinates": {n: _plain(v) for n, v in setting.coordinates.items()},
+            "coordinates": {
+                name: value if isinstance(value, plain) else complete_str(value)
+                for name, value in setting.coordinates.items()
+            },
             "problem": setting.problem.digest,
             "training_problem": setting.problem.for_training.digest,
             "fields": setting.problem.to_dict(),
@@ -461,7 +449,3 @@ def setting_records(sweep: Sweep, settings: Sequence[Setting]) -> list[dict[str,
         }
         for setting in settings
     ]
-
-
-def _plain(value: Any) -> Any:
-    return value if isinstance(value, int | float | str | bool) else complete_str(value)

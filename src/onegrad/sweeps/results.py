@@ -1,4 +1,4 @@
-"""Results of sweeps as tables: rows of a folder joined with their settings."""
+"""The results of a folder of sweeps, as tables, datasets and pictures."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from onegrad.closed.problem import require_closed_models, uniform_strengths
+from onegrad.core.models import Model
 from onegrad.core.problem import Problem
-from onegrad.data.mixture_source import MixtureSource
 from onegrad.describe.exceptions import InvalidInput
 from onegrad.describe.extras import require_extra
 from onegrad.describe.files import digest
@@ -30,387 +30,24 @@ from onegrad.results.errors import paired_gap
 from onegrad.sweeps.plan import Job, Task, closed_rows, setting_records
 from onegrad.sweeps.store import Contents, read
 from onegrad.sweeps.sweep import RIDGE, Setting, Sweep
-from onegrad.theory.methods import METHODS, require
+from onegrad.theory.methods import require
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray
     from matplotlib.axes import Axes
 
-POINTS_TOGETHER = 32  # that are solved together, in a tenth of a second or more
-POINT_SECONDS = 0.015  # that a point of them takes, about
-AVERAGED_SECONDS = 0.2  # that one of the settings takes which are averaged for random strengths
-
-
-def closed_tasks(sweep: Sweep, settings: Sequence[Setting], *, rank: int = 0) -> list[Task]:
-    """Return the tasks of theory without draws at these settings."""
-    jobs = [Job("predict", s.problem, s.models, sweep.seed, 0, "closed") for s in settings]
-    # A point that averages over strengths takes seconds: it is a task of its own.
-    costs = [closed_seconds(job.problem) for job in jobs]
-    quick = [job for job, cost in zip(jobs, costs, strict=True) if cost == POINT_SECONDS]
-    parts = [quick[i : i + POINTS_TOGETHER] for i in range(0, len(quick), POINTS_TOGETHER)]
-    tasks = [Task(part, rank=rank, cost=len(part) * POINT_SECONDS, kept=False) for part in parts]
-    return tasks + [
-        Task([job], rank=rank, cost=cost, kept=False)
-        for job, cost in zip(jobs, costs, strict=True)
-        if cost != POINT_SECONDS
-    ]
-
-
-def closed_seconds(problem: Problem) -> float:
-    """Return about how many seconds closed theory takes for one of several points."""
-    components = problem.data.components if isinstance(problem.data, MixtureSource) else ()
-    ranks = [c.rank for c in components if c.strengths == "uniform" and c.rank]
-    settings = len(uniform_strengths(ranks))
-    return POINT_SECONDS if settings == 1 else AVERAGED_SECONDS * settings
-
-
-def with_closed_of_all(results: Results) -> Results:
-    """Return the results with rows by method "closed" wherever that knows setting and model.
-
-    The sweeps are those that are kept in the folder; one that cannot be read has no such rows.
-    """
-    for mark in dict.fromkeys(setting["sweep"] for setting in results.contents.settings):
-        kept = results.directory / f"sweep-{mark[:12]}.toml"
-        try:
-            sweep = Sweep.load(kept)
-            # "simulate" alone: settings without theory are no error here.
-            asked = sweep.replace(verbs=("simulate",), method="closed", observe="no")
-            settings = [part for whole in asked.settings() for part in _known(whole)]
-        except InvalidInput as error:
-            warnings.warn(f"theory: closed theory is left out: {error}", stacklevel=2)
-            continue
-        if settings:
-            results = with_closed(results, asked, settings)
-    return results
-
-
-def _known(setting: Setting) -> list[Setting]:
-    """Return the setting with the models that theory without draws knows, nothing where none."""
-    models = []
-    for model in setting.models:
-        try:
-            require(setting.problem)
-            require_closed_models([model])
-        except InvalidInput:
-            continue
-        models.append(model)
-    return [replace(setting, models=tuple(models))] if models else []
-
-
-def with_closed(results: Results, sweep: Sweep, settings: Sequence[Setting]) -> Results:
-    """Return the results with rows by method "closed" at these settings beside them.
-
-    A point costs milliseconds, and stored it would be two kilobytes that every later run reads.
-    Points that this theory refuses have no row; its doubts are in the metric `theory_error`.
-    """
-    parts = [{"jobs": task.jobs} for task in closed_tasks(sweep, settings)]
-    closed = {row["key"]: row for rows in run_jobs(closed_rows, parts, workers=1) for row in rows}
-    drawn = results.contents
-    records = setting_records(sweep, settings)
-    return Results(
-        results.directory, Contents([*drawn.settings, *records], {**drawn.rows, **closed})
-    )
-
-
-# What the law of the labels and their metrics depends on; settings that agree in it share a draw.
-LAW_FIELDS = ("dimension", "data", "teacher", "scaling", "redraw")
-METRICS = ("test_mse", "misclassification", "test_loss")
-
-
-def constant_errors(results: Results, lines: pd.DataFrame, metric: str) -> dict[str, float]:
-    """Return the best constant's error by the identity of settings, for those of the lines.
-
-    Where it is not known there is none: a metric that is no test error, real data that are not on
-    this machine, functions that are not registered.
-    """
-    if metric not in METRICS or lines.empty:
-        return {}
-    trials, wanted = int(lines["count"].max()), set(lines["setting"])
-    by_law: dict[str, float | None] = {}
-    known = {}
-    for setting in results.contents.settings:
-        identity = setting_identity(setting)
-        if identity not in wanted or identity in known:
-            continue
-        fields = setting["fields"]
-        own = [fields.get(name) for name in LAW_FIELDS]
-        law = digest([*own, fields["readout"]["loss"], fields["readout"]["outputs"]])
-        if law not in by_law:
-            by_law[law] = _error(fields, metric, seed=setting["seed"], trials=trials)
-        error = by_law[law]
-        if error is not None:
-            known[identity] = error
-    return known
-
-
-def _error(fields: dict[str, object], metric: str, *, seed: int, trials: int) -> float | None:
-    """Return the best constant's error in a stored problem, None where it cannot be made here."""
-    try:
-        problem = Problem(**fields)  # type: ignore[arg-type]
-        return best_constant(problem, seed=seed, trials=trials).get(metric)
-    except InvalidInput:
-        return None
-
-
-def results_table(
-    frame: pd.DataFrame,
-    axes: list[str],
-    *,
-    metric: str = "test_mse",
-    title: str = "",
-    constants: Mapping[str, float] | None = None,
-) -> Table:
-    """Return mean and standard error of one metric per setting and model.
-
-    `constants` are the errors of the best constant by setting, a column where any is known.
-    """
-    known = constants or {}
-    varied = [axis for axis in axes if frame[axis].nunique(dropna=False) > 1]
-    varied += [name for name in ("seed", "step", "ridge", "method") if frame[name].nunique() > 1]
-    words = (*varied, "verb", "model")
-    rows = []
-    for row in frame[frame["metric"] == metric].to_dict("records"):
-        mean, stderr = row["mean"], row["stderr"]
-        number = f"{mean:.5g} ± {stderr:.2g}" if np.isfinite(stderr) else f"{mean:.5g}"
-        constant = [_cell(known.get(row["setting"], ""))] if known else []
-        place = (_cell(row[str(name)]) for name in words)
-        rows.append((*place, number, *constant, str(row["count"])))
-    return Table(
-        (*words, metric, *(["best constant"] if known else []), "trials"),
-        tuple(rows),
-        title=title,
-        caption=f"{metric}, mean ± standard error; to_frame and --csv have the other metrics",
-        left=len(words),
-    )
-
-
-def _cell(value: object) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def sweep_dataset(frame: pd.DataFrame, axes: Sequence[str]) -> xarray.Dataset:
-    """Return every metric's mean, its `…_stderr`, and `count`, by axis, verb, model and ridge.
-
-    `frame` is the table of means. Axes that move together share one dimension; the others are
-    coordinates along it.
-    """
-    leading: dict[str, str] = {}
-    for axis in axes:
-        same = (a for a in leading.values() if _together(frame, a, axis))
-        leading[axis] = next(same, axis)
-    steps = ["step"] if frame["step"].nunique() > 1 else []
-    fixed = ["verb", "model", *steps, "ridge"]
-    index = [axis for axis in axes if leading[axis] == axis] + fixed
-    if frame.duplicated([*index, "metric"]).any():
-        raise InvalidInput(
-            "results: several seeds or methods in a folder have no view by axes; use to_frame"
-        )
-    data = _variables(frame, index)
-    for axis, leader in leading.items():
-        if axis != leader:
-            pairs = frame.drop_duplicates(leader).set_index(leader)[axis]
-            data = data.assign_coords({axis: (leader, pairs.loc[data[leader].values].values)})
-    names = last_words(axes, taken=[*fixed, *(str(name) for name in data.data_vars)])
-    return data.rename(names)
-
-
-def _variables(frame: pd.DataFrame, index: list[str]) -> xarray.Dataset:
-    """Return means, standard errors and counts over the columns of an index."""
-    table = frame.set_index([*index, "metric"])[["mean", "stderr", "count"]].to_xarray()
-    data = table[["count"]].max("metric")
-    for name in (str(metric) for metric in frame["metric"].unique()):
-        data[name] = table["mean"].sel(metric=name, drop=True)
-        data[f"{name}_stderr"] = table["stderr"].sel(metric=name, drop=True)
-    return data
-
-
-def _together(frame: pd.DataFrame, axis: str, other: str) -> bool:
-    """Return whether each value on one axis goes with one value on the other, and back."""
-    pairs = frame[[axis, other]].drop_duplicates()
-    return (
-        len(pairs) > 1
-        and not pairs[axis].duplicated().any()
-        and not pairs[other].duplicated().any()
-    )
-
-
-OWN_COLUMNS = ("step", "ridge", "seed")  # that rows have beside the sweep's axes
-MODEL = "model"
-PREFERRED = ("closed", "types", "auto")
-
-
-@dataclass(frozen=True)
-class SweepPicture:
-    """The table of a picture, with columns x, hue and facet, and what these are called."""
-
-    table: pd.DataFrame
-    words: CurveWords
-    facet: str
-
-
-def sweep_picture(
-    results: Results,
-    *,
-    x: str | None = None,
-    hue: str | None = None,
-    facet: str | None = None,
-    metric: str = "test_mse",
-    theory: bool = False,
-) -> SweepPicture:
-    """Return what a picture of the results shows; raise InvalidInput where lines would mix.
-
-    Fields are named by path, as the columns of `to_frame`. Simulation is shown where there is any;
-    `theory` adds, point by point, theory without draws where it knows the problem, else the rows of
-    predict that are stored, and says which in a warning.
-    """
-    truth("theory", theory)
-    frame = results.to_frame()
-    if frame.empty:
-        raise InvalidInput(
-            f"results={str(results.directory)!r}: holds no finished trials; run onegrad sweep"
-        )
-    one_of("metric", metric, frame["metric"].unique())
-    trained = bool((frame["verb"] == "simulate").any())
-    if theory:
-        frame = with_closed_of_all(results).to_frame()
-    lines = _with_doubts(frame, metric, results.axes)
-    lines = _chosen_verbs(lines, results, trained=trained, theory=theory)
-    varied = _varied(lines, results)
-    columns = [*results.axes, *OWN_COLUMNS, MODEL]
-    given = {"x": x, "hue": hue, "facet": facet}
-    known = {name: _column(name, path, columns) for name, path in given.items()}
-    if known["x"] is None:
-        known["x"] = _only_axis(varied, known)
-    _require_all_shown(varied, known)
-    constants = lines["setting"].map(constant_errors(results, lines, metric))
-    return _picture(lines.assign(constant=constants), known, metric)
-
-
-def _column(name: str, path: str | None, columns: list[str]) -> str | None:
-    """Return the column of a field; penalties have one of their own."""
-    if path is None:
-        return None
-    return "ridge" if isinstance(path, str) and path == RIDGE else one_of(name, path, columns)
-
-
-def _with_doubts(frame: pd.DataFrame, metric: str, axes: list[str]) -> pd.DataFrame:
-    """Return the lines of a metric, with how far theory may be off beside them."""
-    place = [*axes, "setting", "verb", "method", "seed", "model", "step", "ridge"]
-    lines = frame[frame["metric"] == metric].copy()
-    doubts = frame[frame["metric"] == "theory_error"][[*place, "mean"]]
-    if metric not in BANDED or doubts.empty:
-        return lines.assign(theory_error=np.nan)
-    return lines.merge(doubts.rename(columns={"mean": "theory_error"}), on=place, how="left")
-
-
-def _chosen_verbs(
-    lines: pd.DataFrame, results: Results, *, trained: bool, theory: bool
-) -> pd.DataFrame:
-    """Return simulated lines and one prediction per point, as asked for."""
-    import pandas as pd
-
-    predicted = lines["verb"] == "predict"
-    if not theory:
-        return lines[~predicted] if trained else _best_method(lines, results)
-    beside = _best_method(lines[predicted], results)
-    if beside.empty:
-        raise InvalidInput(
-            "theory: neither closed theory knows these problems nor are there rows of predict; run "
-            'the sweep with verbs = ["simulate", "predict"]'
-        )
-    _say_methods(beside, lines[~predicted])
-    return pd.concat([lines[~predicted], beside], ignore_index=True)
-
-
-def _best_method(lines: pd.DataFrame, results: Results) -> pd.DataFrame:
-    """Return one line per point: that of the method which comes first in PREFERRED."""
-    assert set(PREFERRED) == set(METHODS)
-    rank = lines["method"].map({name: i for i, name in enumerate(PREFERRED)})
-    place = [*results.axes, "model", "step", "ridge"]  # theory without draws has one seed for all
-    ordered = lines.assign(rank=rank).sort_values("rank", kind="stable")
-    return ordered.drop_duplicates(place).sort_index().drop(columns="rank")
-
-
-def _say_methods(beside: pd.DataFrame, trained: pd.DataFrame) -> None:
-    """Say by which method theory is, and where it is missing."""
-    counts = beside["method"].value_counts()
-    parts = [f"{count} points by {name!r}" for name, count in counts.items()]
-    missing = len(trained) - len(beside)
-    parts += [f"{missing} points without theory"] if missing > 0 and len(trained) else []
-    warnings.warn(f"theory: {', '.join(parts)}", stacklevel=4)
-
-
-def _varied(lines: pd.DataFrame, results: Results) -> list[str]:
-    """Return the columns along which lines differ, models aside."""
-    own = [name for name in OWN_COLUMNS if name != "seed"]
-    varied = [c for c in (*results.axes, *own) if lines[c].nunique(dropna=False) > 1]
-    seeds = lines.loc[lines["verb"] == "simulate", "seed"].nunique()
-    return [*varied, *(["seed"] if seeds > 1 else [])]
-
-
-def _only_axis(varied: list[str], known: dict[str, str | None]) -> str:
-    """Return the axis that is left for x."""
-    free = [name for name in varied if name not in known.values()]
-    if not free:
-        return MODEL
-    if len(free) > 1:
-        raise InvalidInput(f"x: must be one of {', '.join(free)}; choose one")
-    return free[0]
-
-
-def _require_all_shown(varied: list[str], known: dict[str, str | None]) -> None:
-    """Raise InvalidInput where one place of the picture stands for several settings."""
-    given = [path for path in known.values() if path is not None]
-    if len(set(given)) < len(given):
-        raise InvalidInput(f"x, hue, facet={', '.join(given)}: must differ; change one")
-    mixed = [name for name in varied if name not in given]
-    if mixed:
-        raise InvalidInput(
-            f"plot: results differ in {', '.join(mixed)} too; give it to x, hue or facet"
-        )
-
-
-def _picture(lines: pd.DataFrame, known: dict[str, str | None], metric: str) -> SweepPicture:
-    import pandas as pd
-
-    x, hue, facet = (known[name] for name in ("x", "hue", "facet"))
-    assert x is not None
-
-    def column(path: str | None) -> pd.Series:
-        return lines[path] if path is not None else pd.Series("", index=lines.index, dtype=object)
-
-    colours = None if hue == MODEL else hue  # models have colours where nothing else has
-    table = pd.DataFrame(
-        {
-            "x": column(x),
-            "value": lines["mean"],
-            "stderr": lines["stderr"],
-            "theory_error": lines["theory_error"],
-            "constant": lines["constant"].astype(float),
-            "model": lines["model"],
-            "hue": column(colours),
-            "theory": lines["verb"] == "predict",
-            "facet": column(facet),
-        }
-    )
-    words = CurveWords(
-        field_label(x), metric_label(metric), "" if colours is None else field_label(colours)
-    )
-    return SweepPicture(table, words, "" if facet is None else field_label(facet))
-
-
 _RESULT_COLUMNS = ["setting", "verb", "method", "seed", "model", "degree", "step"]
 _RESULT_COLUMNS += ["ridge", "metric"]
-_SHORT = 12  # characters of a digest that tell settings apart
+_SHORT = 12  # characters of a digest that identify a setting
 
 
 @dataclass(frozen=True, repr=False)
 class Results(ShownAsTable):
-    """Everything that a folder of sweeps holds.
+    """All results in a folder of sweeps.
 
-    `to_frame` has one line per setting × model × metric, `trials` one per trial as well, `failures`
-    the trials that raised.
+    `to_frame` has one line per setting × model × metric, `trials` one line per trial as well, and
+    `failures` the trials that raised.
     """
 
     directory: Path
@@ -452,20 +89,19 @@ class Results(ShownAsTable):
     def summary_table(self) -> Table:
         """Return mean and standard error of the first metric, as `onegrad results` shows them."""
         frame, failed = self.to_frame(), len(self.contents.failed)
-        said = f"{len(self.contents.rows) - failed} trials of models"
-        said += f", {failed} failed" if failed else ""
-        title = f"Results in {self.directory}: {len(self.contents.settings)} settings, {said}"
+        title = f"Results in {self.directory}: {len(self.contents.settings)} settings, "
+        title += f"{len(self.contents.rows) - failed} trials of models"
+        title += f", {failed} failed" if failed else ""
         known = list(frame["metric"].unique()) or ["test_mse"]
         metric = "test_mse" if "test_mse" in known else str(known[0])
-
         constants = constant_errors(self, frame, metric)
         return results_table(frame, self.axes, metric=metric, title=title, constants=constants)
 
     @property
     def axes(self) -> list[str]:
-        """The fields that tell settings apart: what sweeps varied, then what else differs.
+        """The fields in which settings differ: those that sweeps varied, then any others.
 
-        `step` and `ridge` are columns of their own.
+        `step` and `ridge` are separate columns.
         """
         settings = self.contents.settings
         varied = [n for s in settings for n in s["coordinates"] if n != RIDGE]
@@ -534,9 +170,9 @@ class Results(ShownAsTable):
         ax: Axes | None = None,
     ) -> Axes:
         """Return axes with a metric against a field: markers with standard errors, and lines of
-        `theory`, closed where it knows the problem, else from stored rows of predict.
+        `theory`: the closed theory if it covers the problem, else the stored rows of predict.
 
-        Fields are named by path; colours are values of `hue`, or models where it is not given.
+        Fields are named by path; colours are values of `hue`, by default the models.
         """
         from onegrad.plotting.curves import curve_plot
         from onegrad.plotting.matplotlib_figure import draw_plot
@@ -551,7 +187,7 @@ class Results(ShownAsTable):
         import pandas as pd
 
         known = {
-            mark: s for s in self.contents.settings for mark in (_training_problem(s), s["problem"])
+            s[name]: s for s in self.contents.settings for name in ("training_problem", "problem")
         }
         lines = []
         for row in self.contents.failed:
@@ -566,7 +202,7 @@ class Results(ShownAsTable):
         """Return the results of one of the folder's sweeps alone."""
         mark = of_kind("sweep", sweep, Sweep, remedy="make one, or use Sweep.load").digest
         settings = [s for s in self.contents.settings if s["sweep"] == mark]
-        known = {mark for s in settings for mark in (s["problem"], _training_problem(s))}
+        known = {s[name] for s in settings for name in ("problem", "training_problem")}
         rows = {k: r for k, r in self.contents.rows.items() if r["problem"] in known}
         return Results(self.directory, Contents(settings, rows))
 
@@ -603,7 +239,7 @@ class Results(ShownAsTable):
         return pd.DataFrame(lines, columns=[*keys, over, "gap", "stderr", "count"])
 
     def observed(self) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-        """Return (setting, what was observed) of every observed trial, as plain values.
+        """Return (setting, observations) of every observed trial, as plain values.
 
         A setting has its `coordinates` along the axes and the `fields` of its problem.
         """
@@ -635,20 +271,15 @@ class Results(ShownAsTable):
 
 
 def _group(record: dict[str, Any], model: str, method: str | None) -> tuple[Any, ...]:
-    """Return what rows of one curve point have in common."""
+    """Return the identity of a curve's point, which its rows share."""
     functions = tuple(sorted(record.get("functions", {}).items()))
     same = (record[name] for name in ("verb", "problem", "seed", "numerics"))
     return (*same, model, method, functions)
 
 
 def _trained(setting: dict[str, Any]) -> dict[str, Any]:
-    """Return a setting as rows of its trained networks say it."""
-    return {**setting, "verb": "simulate", "problem": _training_problem(setting)}
-
-
-def _training_problem(setting: dict[str, Any]) -> str:
-    """Return the digest of the problem as its networks were trained on."""
-    return str(setting["training_problem"])
+    """Return a setting with the verb and problem of the rows of its trained networks."""
+    return {**setting, "verb": "simulate", "problem": setting["training_problem"]}
 
 
 def _lines(
@@ -665,13 +296,330 @@ def _lines(
 
 
 def _coordinate(setting: dict[str, Any], axis: str) -> Any:
-    """Return the setting's place on an axis, from its problem where its own sweep had none."""
+    """Return the setting's place on an axis, which another sweep of the folder may have varied."""
     coordinates = setting["coordinates"]
     value = coordinates[axis] if axis in coordinates else at(setting["fields"], axis)
     return value if np.isscalar(value) or value is None else json.dumps(value)
 
 
 def setting_identity(setting: dict[str, Any]) -> str:
-    """Return what tells a setting from all others, also where no coordinate does."""
+    """Return an identity of the setting, also if no coordinate distinguishes it."""
     marks = [setting["problem"], setting["numerics"], setting["functions"]]
     return digest(marks)[:_SHORT]
+
+
+POINTS_TOGETHER = 32  # that are solved together, in a tenth of a second or more
+POINT_SECONDS = 0.015  # per point of these, about
+AVERAGED_SECONDS = 0.2  # per setting over which random strengths are averaged
+
+
+def closed_tasks(sweep: Sweep, settings: Sequence[Setting], *, rank: int = 0) -> list[Task]:
+    """Return the tasks of the closed theory at these settings."""
+    tasks, quick = [], []
+    for setting in settings:
+        job = Job("predict", setting.problem, setting.models, sweep.seed, 0, "closed")
+        cost = closed_seconds(job.problem)
+        if cost == POINT_SECONDS:
+            quick.append(job)
+        else:  # a point that averages over strengths takes seconds
+            tasks.append(Task([job], rank=rank, cost=cost, kept=False))
+    parts = [quick[i : i + POINTS_TOGETHER] for i in range(0, len(quick), POINTS_TOGETHER)]
+    together = [Task(p, rank=rank, cost=len(p) * POINT_SECONDS, kept=False) for p in parts]
+    return together + tasks
+
+
+def closed_seconds(problem: Problem) -> float:
+    """Return about how many seconds the closed theory takes for one of several points."""
+    components = getattr(problem.data, "components", ())
+    ranks = [c.rank for c in components if c.strengths == "uniform" and c.rank]
+    settings = len(uniform_strengths(ranks))
+    return POINT_SECONDS if settings == 1 else AVERAGED_SECONDS * settings
+
+
+def with_closed_of_all(results: Results) -> Results:
+    """Return the results with rows by method "closed" for all settings and models it covers.
+
+    The settings are those of the sweeps that are saved in the folder; a sweep that cannot be read
+    gets no such rows.
+    """
+    for mark in dict.fromkeys(setting["sweep"] for setting in results.contents.settings):
+        try:
+            sweep = Sweep.load(results.directory / f"sweep-{mark[:12]}.toml")
+            # "simulate" alone, so that settings without theory are no error here.
+            asked = sweep.replace(verbs=("simulate",), method="closed", observe="no")
+            covered = [
+                replace(setting, models=models)
+                for setting in asked.settings()
+                if (models := tuple(m for m in setting.models if _is_closed(setting.problem, m)))
+            ]
+        except InvalidInput as error:
+            warnings.warn(f"theory: closed theory is left out: {error}", stacklevel=2)
+            continue
+        if covered:
+            results = with_closed(results, asked, covered)
+    return results
+
+
+def _is_closed(problem: Problem, model: Model) -> bool:
+    """Return whether the closed theory covers the model."""
+    try:
+        require(problem)
+        require_closed_models([model])
+    except InvalidInput:
+        return False
+    return True
+
+
+def with_closed(results: Results, sweep: Sweep, settings: Sequence[Setting]) -> Results:
+    """Return the results with rows by method "closed" at these settings.
+
+    Such rows are not stored: a point costs milliseconds to compute, and two kilobytes that every
+    later run would read. Points that this theory refuses have no row; its doubts are in the metric
+    `theory_error`.
+    """
+    parts = [{"jobs": task.jobs} for task in closed_tasks(sweep, settings)]
+    closed = {row["key"]: row for rows in run_jobs(closed_rows, parts, workers=1) for row in rows}
+    drawn = results.contents
+    records = setting_records(sweep, settings)
+    return Results(
+        results.directory, Contents([*drawn.settings, *records], {**drawn.rows, **closed})
+    )
+
+
+# The fields that determine the law of the labels; settings that agree in them share a draw.
+LAW_FIELDS = ("dimension", "data", "teacher", "scaling", "redraw")
+METRICS = ("test_mse", "misclassification", "test_loss")
+
+
+def constant_errors(results: Results, lines: pd.DataFrame, metric: str) -> dict[str, float]:
+    """Return the best constant's error by the identity of settings, for settings in the lines.
+
+    Settings without a known error are left out: for metrics that are no test error, real data that
+    are not on this machine, and functions that are not registered.
+    """
+    if metric not in METRICS or lines.empty:
+        return {}
+    trials, wanted = int(lines["count"].max()), set(lines["setting"])
+    by_law: dict[str, float | None] = {}
+    known = {}
+    for setting in results.contents.settings:
+        identity = setting_identity(setting)
+        if identity not in wanted or identity in known:
+            continue
+        fields = setting["fields"]
+        own = [fields.get(name) for name in LAW_FIELDS]
+        law = digest([*own, fields["readout"]["loss"], fields["readout"]["outputs"]])
+        if law not in by_law:
+            try:
+                constants = best_constant(Problem(**fields), seed=setting["seed"], trials=trials)
+                by_law[law] = constants.get(metric)
+            except InvalidInput:
+                by_law[law] = None
+        error = by_law[law]
+        if error is not None:
+            known[identity] = error
+    return known
+
+
+def results_table(
+    frame: pd.DataFrame,
+    axes: list[str],
+    *,
+    metric: str = "test_mse",
+    title: str = "",
+    constants: Mapping[str, float] | None = None,
+) -> Table:
+    """Return mean and standard error of one metric per setting and model.
+
+    `constants` are the errors of the best constant by setting; if any is known, they have a column.
+    """
+
+    def cell(value: object) -> str:
+        return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+    known = constants or {}
+    varied = [axis for axis in axes if frame[axis].nunique(dropna=False) > 1]
+    varied += [name for name in ("seed", "step", "ridge", "method") if frame[name].nunique() > 1]
+    words = (*varied, "verb", "model")
+    rows = []
+    for row in frame[frame["metric"] == metric].to_dict("records"):
+        mean, stderr = row["mean"], row["stderr"]
+        number = f"{mean:.5g} ± {stderr:.2g}" if np.isfinite(stderr) else f"{mean:.5g}"
+        constant = [cell(known.get(row["setting"], ""))] if known else []
+        rows.append((*(cell(row[name]) for name in words), number, *constant, str(row["count"])))
+    return Table(
+        (*words, metric, *(["best constant"] if known else []), "trials"),
+        tuple(rows),
+        title=title,
+        caption=f"{metric}, mean ± standard error; to_frame and --csv have the other metrics",
+        left=len(words),
+    )
+
+
+def sweep_dataset(frame: pd.DataFrame, axes: Sequence[str]) -> xarray.Dataset:
+    """Return every metric's mean, its `…_stderr`, and `count`, by axis, verb, model and ridge.
+
+    `frame` is the table of means. Axes that move together share one dimension; the others are
+    coordinates along it.
+    """
+    leading: dict[str, str] = {}
+    for axis in axes:
+        same = (a for a in leading.values() if _move_together(frame, a, axis))
+        leading[axis] = next(same, axis)
+    steps = ["step"] if frame["step"].nunique() > 1 else []
+    fixed = ["verb", "model", *steps, "ridge"]
+    index = [axis for axis in axes if leading[axis] == axis] + fixed
+    if frame.duplicated([*index, "metric"]).any():
+        raise InvalidInput(
+            "results: several seeds or methods in a folder have no view by axes; use to_frame"
+        )
+    table = frame.set_index([*index, "metric"])[["mean", "stderr", "count"]].to_xarray()
+    data = table[["count"]].max("metric")
+    for name in (str(metric) for metric in frame["metric"].unique()):
+        data[name] = table["mean"].sel(metric=name, drop=True)
+        data[f"{name}_stderr"] = table["stderr"].sel(metric=name, drop=True)
+    for axis, leader in leading.items():
+        if axis != leader:
+            pairs = frame.drop_duplicates(leader).set_index(leader)[axis]
+            data = data.assign_coords({axis: (leader, pairs.loc[data[leader].values].values)})
+    names = last_words(axes, taken=[*fixed, *(str(name) for name in data.data_vars)])
+    return data.rename(names)
+
+
+def _move_together(frame: pd.DataFrame, axis: str, other: str) -> bool:
+    """Return whether values on two axes correspond one to one."""
+    pairs = frame[[axis, other]].drop_duplicates()
+    repeated = pairs[axis].duplicated().any() or pairs[other].duplicated().any()
+    return len(pairs) > 1 and not repeated
+
+
+OWN_COLUMNS = ("step", "ridge", "seed")  # of rows, beside the sweep's axes
+MODEL = "model"
+PREFERRED = ("closed", "types", "auto")
+
+
+@dataclass(frozen=True)
+class SweepPicture:
+    """The table of a picture, with columns x, hue and facet, and their names in words."""
+
+    table: pd.DataFrame
+    words: CurveWords
+    facet: str
+
+
+def sweep_picture(
+    results: Results,
+    *,
+    x: str | None = None,
+    hue: str | None = None,
+    facet: str | None = None,
+    metric: str = "test_mse",
+    theory: bool = False,
+) -> SweepPicture:
+    """Return the data of a picture of the results; raise InvalidInput if lines would mix.
+
+    Fields are named by path, as the columns of `to_frame`. Simulation is shown if there is any;
+    `theory` adds, point by point, the closed theory if it covers the problem, else the stored rows
+    of predict, and a warning says which.
+    """
+    truth("theory", theory)
+    frame = results.to_frame()
+    if frame.empty:
+        raise InvalidInput(
+            f"results={str(results.directory)!r}: holds no finished trials; run onegrad sweep"
+        )
+    one_of("metric", metric, frame["metric"].unique())
+    trained = bool((frame["verb"] == "simulate").any())
+    if theory:
+        frame = with_closed_of_all(results).to_frame()
+    lines = _with_doubts(frame, metric, results.axes)
+    lines = _chosen_verbs(lines, results, trained=trained, theory=theory)
+    places = _places(lines, results, {"x": x, "hue": hue, "facet": facet})
+    constants = lines["setting"].map(constant_errors(results, lines, metric))
+
+    def column(path: str | None) -> pd.Series:
+        return lines[path] if path is not None else lines["model"].map(lambda _: "")
+
+    colours = None if places["hue"] == MODEL else places["hue"]  # models have colours by default
+    table = lines[["model", "stderr", "theory_error"]].assign(
+        x=column(places["x"]),
+        value=lines["mean"],
+        constant=constants.astype(float),
+        hue=column(colours),
+        theory=lines["verb"] == "predict",
+        facet=column(places["facet"]),
+    )
+    x_words, hue_words, facet_words = (
+        "" if path is None else field_label(path)
+        for path in (places["x"], colours, places["facet"])
+    )
+    return SweepPicture(table, CurveWords(x_words, metric_label(metric), hue_words), facet_words)
+
+
+def _with_doubts(frame: pd.DataFrame, metric: str, axes: list[str]) -> pd.DataFrame:
+    """Return the lines of a metric, with the estimated error of theory as a column."""
+    place = [*axes, "setting", "verb", "method", "seed", "model", "step", "ridge"]
+    lines = frame[frame["metric"] == metric].copy()
+    doubts = frame[frame["metric"] == "theory_error"][[*place, "mean"]]
+    if metric not in BANDED or doubts.empty:
+        return lines.assign(theory_error=np.nan)
+    return lines.merge(doubts.rename(columns={"mean": "theory_error"}), on=place, how="left")
+
+
+def _chosen_verbs(
+    lines: pd.DataFrame, results: Results, *, trained: bool, theory: bool
+) -> pd.DataFrame:
+    """Return simulated lines and one prediction per point, as asked for."""
+    import pandas as pd
+
+    predicted = lines["verb"] == "predict"
+    if not theory:
+        return lines[~predicted] if trained else _best_method(lines, results)
+    simulated, beside = lines[~predicted], _best_method(lines[predicted], results)
+    if beside.empty:
+        raise InvalidInput(
+            "theory: neither closed theory knows these problems nor are there rows of predict; run "
+            'the sweep with verbs = ["simulate", "predict"]'
+        )
+    counts = beside["method"].value_counts()
+    parts = [f"{count} points by {name!r}" for name, count in counts.items()]
+    if 0 < len(beside) < len(simulated):
+        parts.append(f"{len(simulated) - len(beside)} points without theory")
+    warnings.warn(f"theory: {', '.join(parts)}", stacklevel=3)
+    return pd.concat([simulated, beside], ignore_index=True)
+
+
+def _best_method(lines: pd.DataFrame, results: Results) -> pd.DataFrame:
+    """Return one line per point, by the method that comes first in PREFERRED."""
+    rank = lines["method"].map({name: i for i, name in enumerate(PREFERRED)})
+    place = [*results.axes, "model", "step", "ridge"]  # the closed theory has one seed for all
+    ordered = lines.assign(rank=rank).sort_values("rank", kind="stable")
+    return ordered.drop_duplicates(place).sort_index().drop(columns="rank")
+
+
+def _places(
+    lines: pd.DataFrame, results: Results, given: dict[str, str | None]
+) -> dict[str, str | None]:
+    """Return the columns of x, hue and facet; raise InvalidInput if settings would coincide."""
+    columns = {**{name: name for name in (*results.axes, *OWN_COLUMNS, MODEL)}, RIDGE: "ridge"}
+    known = {
+        name: None if path is None else columns[one_of(name, path, columns)]
+        for name, path in given.items()
+    }
+    varied = [c for c in (*results.axes, "step", "ridge") if lines[c].nunique(dropna=False) > 1]
+    if lines.loc[lines["verb"] == "simulate", "seed"].nunique() > 1:
+        varied.append("seed")
+    if known["x"] is None:
+        free = [name for name in varied if name not in known.values()]
+        if len(free) > 1:
+            raise InvalidInput(f"x: must be one of {', '.join(free)}; choose one")
+        known["x"] = free[0] if free else MODEL
+    chosen = [path for path in known.values() if path is not None]
+    if len(set(chosen)) < len(chosen):
+        raise InvalidInput(f"x, hue, facet={', '.join(chosen)}: must differ; change one")
+    mixed = [name for name in varied if name not in chosen]
+    if mixed:
+        raise InvalidInput(
+            f"plot: results differ in {', '.join(mixed)} too; give it to x, hue or facet"
+        )
+    return known

@@ -1,8 +1,8 @@
-"""Rows of results that are never lost: append-only JSON lines, one file per driver run.
+"""The rows of a folder of sweeps: append-only JSON lines, one file per driver run.
 
-A file is written by one driver alone and never opened for writing again, so a torn line can only
-be its last; there is no database, and nothing is pickled. Every line carries a format and a
-checksum; what is damaged is said, set aside and computed anew.
+A file is written by one driver alone and never opened for writing again, so only its last line can
+be torn; there is no database, and nothing is pickled. Every line has a format and a checksum.
+Damaged lines are reported, set aside and computed again.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from onegrad.describe.files import Damaged, canonical, digest, explicit, seal, s
 from onegrad.describe.tables import FieldsAsTable
 
 FORMAT = 2  # of a line
-SYNC_SECONDS = 5.0  # how often the file is forced to the disk; a kill loses nothing meanwhile
+SYNC_SECONDS = 5.0  # between forced writes to the disk; a kill loses nothing meanwhile
 _REQUIRED = {
     "row": {"key", "status", "verb", "problem", "model", "seed", "trial", "numerics", "blas"},
     "setting": {"sweep", "coordinates", "problem", "training_problem", "fields", "models", "seed"}
@@ -30,7 +30,7 @@ _BY_STATUS = {"ok": {"metrics"}, "failed": {"error", "traceback"}}
 
 
 class StoreError(Failure):
-    """The store cannot be written any more; what is in it stays readable."""
+    """The store cannot be written any more; its rows stay readable."""
 
 
 def encode(record: dict[str, Any]) -> str:
@@ -39,7 +39,7 @@ def encode(record: dict[str, Any]) -> str:
 
 
 def decode(line: str) -> dict[str, Any] | None:
-    """Return the record of a line, or None when it is torn, altered or of another format."""
+    """Return the record of a line; None if it is torn, altered or of another format."""
     try:
         return unseal(line, FORMAT)
     except (Damaged, RecursionError):
@@ -47,7 +47,7 @@ def decode(line: str) -> dict[str, Any] | None:
 
 
 def _is_whole(record: dict[str, Any] | None) -> bool:
-    """Return whether a record has all that is read of its kind."""
+    """Return whether a record has all fields that readers of its kind use."""
     if record is None or not _REQUIRED.get(record.get("kind", ""), {""}) <= set(record):
         return False
     return record["kind"] != "row" or _BY_STATUS.get(record["status"], {""}) <= set(record)
@@ -55,22 +55,22 @@ def _is_whole(record: dict[str, Any] | None) -> bool:
 
 @dataclass(repr=False)
 class Contents(FieldsAsTable):
-    """What a folder holds: settings, the best row of every key, and what was skipped."""
+    """The contents of a folder: settings, the best row of every key, and skipped lines."""
 
     settings: list[dict[str, Any]] = field(default_factory=list)
     rows: dict[str, dict[str, Any]] = field(default_factory=dict)
-    damaged: dict[str, list[int]] = field(default_factory=dict)  # files, numbers of their lines
+    damaged: dict[str, list[int]] = field(default_factory=dict)  # numbers of lines by file
     conflicts: list[str] = field(default_factory=list)
     sizes: dict[str, int] = field(default_factory=dict)  # of the files, in bytes
 
     @property
     def torn(self) -> list[str]:
-        """The damaged lines by file and number; an empty file is one line."""
+        """The damaged lines by file and number; an empty file counts as one line."""
         return [f"{name} line {n}" for name, lines in self.damaged.items() for n in lines or [1]]
 
     @property
     def failed(self) -> list[dict[str, Any]]:
-        """The rows whose last word is an error."""
+        """The rows of trials that raised, and have no other row."""
         return [row for row in self.rows.values() if row["status"] == "failed"]
 
     def kernels(self) -> list[str]:
@@ -78,7 +78,7 @@ class Contents(FieldsAsTable):
         return sorted({row["blas"] for row in self.rows.values() if row["blas"]})
 
     def add(self, row: dict[str, Any]) -> None:
-        """Keep the row unless a finished one of the same key is held."""
+        """Add the row unless a finished one of the same key is known."""
         earlier = self.rows.get(row["key"])
         if earlier is None or earlier["status"] == "failed":
             self.rows[row["key"]] = row
@@ -89,7 +89,7 @@ class Contents(FieldsAsTable):
 
 
 def read(directory: Path) -> Contents:
-    """Return everything readable in the folder; one that is not there is empty."""
+    """Return everything readable in the folder; a missing folder is empty."""
     contents = Contents()
     seen: set[str] = set()
     for path in _files(directory):
@@ -131,11 +131,11 @@ def _bytes_of(path: Path) -> bytes:
 
 
 def mend(directory: Path, names: Iterable[str]) -> list[str]:
-    """Return a line to say for each of these files that is damaged, after setting it aside.
+    """Set damaged files aside without their whole lines; return a sentence about each.
 
-    Its whole lines stay. Only the driver that holds the folder's lock may do that.
+    Only the driver that holds the folder's lock may do that.
     """
-    said = []
+    notes = []
     for path in (directory / name for name in names):
         if not path.exists():
             continue
@@ -146,14 +146,14 @@ def mend(directory: Path, names: Iterable[str]) -> list[str]:
         kept = b"".join(line + b"\n" for line in whole)
         aside = set_aside(path, keep=kept if whole else None)
         what = f"{len(lines) - len(whole)} of {len(lines)} lines unreadable" if lines else "empty"
-        said.append(
-            f"{path.name}: {what}; set aside as {aside.name}, and what it lacks is computed again"
+        notes.append(
+            f"{path.name}: {what}; set aside as {aside.name}, and missing rows are computed again"
         )
-    return said
+    return notes
 
 
 class Writer:
-    """The one file that this driver run appends to; made when the first record comes."""
+    """The one file to which this driver run appends; created with the first record."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -173,7 +173,7 @@ class Writer:
                 self._file = None
 
     def append(self, records: Iterable[dict[str, Any]]) -> None:
-        """Write the records as whole lines in one call to the system."""
+        """Write the records as whole lines in one system call."""
         data = "".join(encode(record) + "\n" for record in records).encode()
         try:
             if self._file is None:
@@ -195,7 +195,7 @@ class Writer:
 
 
 def check_writable(directory: Path) -> None:
-    """Raise InvalidInput when the folder cannot be made or written; nothing is written yet."""
+    """Raise InvalidInput if the folder cannot be created or written; nothing is written."""
     nearest = next(place for place in (directory, *directory.absolute().parents) if place.exists())
     if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
         reason = "no permission" if nearest.is_dir() else f"{str(nearest)!r} is not a folder"
@@ -205,7 +205,7 @@ def check_writable(directory: Path) -> None:
 
 
 def prepare(directory: Path) -> None:
-    """Make the folder; raise InvalidInput when it cannot be written."""
+    """Create the folder; raise InvalidInput if it cannot be written."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
         probe = directory / f".probe-{secrets.token_hex(4)}"

@@ -30,31 +30,33 @@ MOST_RUNS = 10_000_000
 
 
 def _axis(name: str, values: Any) -> tuple[Any, ...]:
-    """Return the values of an axis: a list, or a range of `count` values from start to stop."""
+    """Return the values of an axis, given as a list or as a table with start, stop and count."""
     if isinstance(values, Mapping):
         return _range(dict(values), whole=name.rpartition(".")[2] in count_fields(Problem))
     if isinstance(values, str | Array) or not isinstance(values, list | tuple | np.ndarray):
-        raise ValueError("must be a list, or a table with start, stop and count; correct it")
+        raise ValueError("must be a list, or a table with start, stop and count; try [1, 2]")
     listed = tuple(_plain_value(value) for value in values)
     if not listed:
-        raise ValueError("must hold at least one value; add one")
+        raise ValueError("must have at least one value; add one")
     return listed
 
 
 def _plain_value(value: Any) -> Any:
-    """Return a value that TOML can hold: numpy numbers as Python's, arrays as `Array`."""
+    """Return a value that TOML can express: numpy numbers as Python's, arrays as `Array`."""
     if value is None:
-        raise ValueError("must not hold None; write the default out")
+        raise ValueError("must not contain None; write the default out")
     if isinstance(value, np.generic):
         return value.item()
     return Array(value) if isinstance(value, np.ndarray) else value
 
 
 def _range(table: dict[str, Any], *, whole: bool) -> tuple[Any, ...]:
-    """Return evenly spaced values, or evenly in the logarithm; rounded for fields of counts."""
+    """Return values with equal distances or ratios, rounded for fields of counts."""
     spacing = table.pop("spacing", "linear")
     if set(table) != {"start", "stop", "count"} or spacing not in ("linear", "log"):
-        raise ValueError('must have start, stop, count, and spacing "linear" or "log"; correct it')
+        raise ValueError(
+            'must have start, stop, count, and perhaps spacing = "log"; use these names'
+        )
     start, stop = real_numbers([table["start"], table["stop"]])
     count = whole_number("count", table["count"], least=1)
     if count > MOST_SETTINGS:
@@ -70,13 +72,13 @@ def _range(table: dict[str, Any], *, whole: bool) -> tuple[Any, ...]:
 
 def _axes(table: Any) -> dict[str, tuple[Any, ...]]:
     if not isinstance(table, Mapping):
-        raise ValueError("must be a table of axes; correct it")
+        raise ValueError('must be a table of axes; try {"network.width" = [100, 200]}')
     axes = {}
     for name, values in table.items():
         if isinstance(values, Mapping) and not {"start", "stop", "count"} & set(values):
-            # TOML reads network.width = […] without quotes as a table in a table.
+            # In TOML, network.width = […] without quotes is a table in a table.
             if not values:
-                raise InvalidInput(f"{name}={{}}: must hold at least one axis; add one")
+                raise InvalidInput(f"{name}={{}}: must have at least one axis; add one")
             axes.update(_axes({f"{name}.{inner}": axis for inner, axis in values.items()}))
             continue
         if "__" in str(name):
@@ -92,25 +94,24 @@ def _names(value: Any) -> Any:
     if isinstance(value, str):
         return tuple(value.split(","))
     if not isinstance(value, list | tuple):
-        raise ValueError("must be a list of names; correct it")
+        raise ValueError('must be a list of names; try ["network"]')
     return value
 
 
 def _groups(value: Any) -> Any:
     """Return groups of axes; one flat list is one group."""
     if not isinstance(value, list | tuple):
-        raise ValueError("must be a list of axes; correct it")
+        raise ValueError("must be a list of axes, or of groups of axes; name axes of the sweep")
     return (tuple(value),) if value and isinstance(value[0], str) else value
 
 
 class Sweep(Document):
     """Settings × trials: `axes` give values to fields of `problem`, by dotted path.
 
-    Axes multiply; those named in one group of `zip` move together. An axis over `readout.ridge`
-    costs no trials of its own: one decomposition serves all penalties. One over `training.steps`
-    costs one run: the longer goes on where the shorter ended, unless it is observed. `observe`
-    stores what is seen of every trial's steps in its row, with every neuron's overlaps where
-    "neurons" is said.
+    Axes multiply; axes in one group of `zip` move together. An axis over `readout.ridge` needs no
+    trials of its own: one decomposition serves all penalties. An axis over `training.steps` needs
+    one run: the longer one continues the shorter one, unless it is observed. `observe` stores the
+    observed steps of every trial in its row, with "neurons" also the overlaps of every neuron.
     """
 
     problem: Problem = Problem()
@@ -126,7 +127,7 @@ class Sweep(Document):
 
     @property
     def draws_of_theory(self) -> int:
-        """How often theory is computed: once where it draws nothing."""
+        """The number of draws that theory averages over: one for the closed theory."""
         return 1 if self.method == "closed" else self.draws
 
     @model_validator(mode="after")
@@ -142,7 +143,7 @@ class Sweep(Document):
             if name not in self.axes:
                 raise ValueError(f"zip={name!r}: must name an axis; add it to axes")
             if grouped.count(name) > 1:
-                raise ValueError(f"zip={name!r}: must stand in one group; remove it from others")
+                raise ValueError(f"zip={name!r}: must be in one group; remove it from others")
         for group in self.zip:
             lengths = {name: len(self.axes[name]) for name in group}
             if len(set(lengths.values())) > 1:
@@ -155,7 +156,7 @@ class Sweep(Document):
 
     @property
     def varied(self) -> list[str]:
-        """The axes that make settings: all but an ungrouped `readout.ridge`."""
+        """The axes along which settings differ: all but an ungrouped `readout.ridge`."""
         grouped = {name for group in self.zip for name in group}
         return [name for name in self.axes if name != RIDGE or name in grouped]
 
@@ -173,15 +174,15 @@ class Sweep(Document):
         total = int(np.prod([len(size) for size in sizes], dtype=float))
         if total > MOST_SETTINGS:
             raise InvalidInput(
-                f"axes: give {total} settings, at most {MOST_SETTINGS} are taken; shorten one"
+                f"axes: give {total} settings, must give at most {MOST_SETTINGS}; shorten one"
             )
         runs = total * sum(
             self.trials if v == "simulate" else self.draws_of_theory for v in self.verbs
         )
         if runs > MOST_RUNS:
             raise InvalidInput(
-                f"trials={self.trials}: give {runs:.3g} runs, at most {MOST_RUNS:.0e} are taken; "
-                "lower it, or split the sweep"
+                f"trials={self.trials}: give {runs:.3g} runs, must give at most {MOST_RUNS:.0e}; "
+                "lower trials, or split the sweep"
             )
         settings = []
         for places in itertools.product(*sizes):
@@ -215,7 +216,7 @@ class Sweep(Document):
         return Setting(coordinates, problem, tuple({m.key: m for m in models[::-1]}.values())[::-1])
 
     def identity(self) -> dict[str, Any]:
-        """Return everything that the sweep asks for, the data by their digest."""
+        """Return everything that determines the sweep's rows, with data as their digest."""
         axes = {name: [_described(value) for value in axis] for name, axis in self.axes.items()}
         return {**self.to_dict(), "problem": self.problem.identity(), "axes": axes}
 
@@ -225,7 +226,7 @@ class Sweep(Document):
         fields = read_fields(path_of("file", path))
         if not fields:
             raise InvalidInput(
-                f"file={shown(str(path))}: says nothing; describe a sweep, as in docs/sweeps.md"
+                f"file={shown(str(path))}: is empty; describe a sweep, as in docs/sweeps.md"
             )
         outside = [name for name in fields if name in Problem.model_fields]
         if outside:
@@ -245,7 +246,7 @@ class Setting(FieldsAsTable):
 
 
 def _described(value: Any) -> Any:
-    """Return an axis value by what it says, whether a file or Python gave it."""
+    """Return an axis value in the form that it has in a file, also if Python gave it."""
     if isinstance(value, Array):
         return value.values.tolist()
     return value if isinstance(value, int | float | str | bool | list) else complete_repr(value)

@@ -1,4 +1,4 @@
-"""The cost of a computation, estimated before it starts: time and memory."""
+"""The time and the memory of trials and predicted draws, estimated before they start."""
 
 from __future__ import annotations
 
@@ -22,13 +22,12 @@ from onegrad.theory.algebra import LEAST_DIMENSION, STRUCTURED_FROM
 
 SERIES_ORDERS = 6.0  # orders of a pair series at typical correlations, per component
 QUADRATURE_NODES = 800.0  # evaluations of σ per neuron and component for its expectations
-TYPES_ELEMENTS = 1.6e6  # in place of a grid of types, per model and component
-# Of a core as they are now: shares of a bar need no measurement.
+TYPES_ELEMENTS = 1.6e6  # evaluations for a grid of types, per model and component
 FIXED_SECONDS = 0.01  # drawing the mixture, quadratures of the label, checks
 
 
 def stages(problem: Problem, models: Sequence[Model], *, verb: str = "simulate") -> list[Stage]:
-    """Return the stages of one trial or of one predicted draw (docs/scaling.md has the table)."""
+    """Return the stages of one trial or one predicted draw (see the table in docs/scaling.md)."""
     layers = len({model.first_layer for model in models})
     steps = repeated(_step_stages(problem), problem.training.steps)
     measured: list[Stage] = []  # after every recorded step
@@ -45,7 +44,7 @@ def stages(problem: Problem, models: Sequence[Model], *, verb: str = "simulate")
 
 
 def repeated(stages: list[Stage], times: int) -> list[Stage]:
-    """Return the stages of so many rounds."""
+    """Return the stages of `times` rounds."""
     return [Stage(s.name, s.resource, times * s.amount) for s in stages]
 
 
@@ -130,14 +129,14 @@ def seconds(
 
 
 def peak_bytes(problem: Problem, models: Sequence[Model]) -> float:
-    """Return about how many bytes one trial holds at its peak."""
+    """Return the peak memory of one trial in bytes, about."""
     readout = _readout_bytes(problem, models)
     readout += max((model.held_bytes(problem) for model in models), default=0.0)
     return INTERPRETER_BYTES + problem.data.held_bytes + max(_step_bytes(problem), readout)
 
 
 def _held_rows(rows: int, columns: int) -> int:
-    """Return how many rows of a batch are held at once: all, or those of a block."""
+    """Return how many rows of a batch are in memory at once: all, or one block."""
     return rows if 8.0 * rows * columns <= HELD_BYTES else BLOCK_ROWS
 
 
@@ -168,7 +167,7 @@ def _readout_bytes(problem: Problem, models: Sequence[Model]) -> float:
 
 
 def theory_bytes(problem: Problem) -> float:
-    """Return about how many bytes one predicted draw holds at its peak: Ω, R and a copy."""
+    """Return the peak memory of one predicted draw in bytes, about: Ω, R and a copy."""
     n, k = problem.dimension, problem.width
     return (
         INTERPRETER_BYTES
@@ -180,14 +179,14 @@ def theory_bytes(problem: Problem) -> float:
 def check_memory(
     problem: Problem, models: Sequence[Model], *, workers: int, theory: bool = False
 ) -> None:
-    """Raise InvalidInput when the workers together need more memory than the machine has."""
+    """Raise InvalidInput if the workers together exceed the machine's memory."""
     require_memory(
         theory_bytes(problem) if theory else peak_bytes(problem, models), workers=workers
     )
 
 
 def check_mixture_memory(problem: Problem) -> None:
-    """Raise InvalidInput when the mixture alone, its directions and means, does not fit here."""
+    """Raise InvalidInput if the directions and means of the mixture exceed the memory."""
     need = 8.0 * problem.dimension * problem.data.theory_columns
     have = machine_bytes()
     if need > have:

@@ -21,7 +21,7 @@ from onegrad.data.mixture import Mixture
 from onegrad.data.staircase import staircase
 from onegrad.describe.numbers import Floats, Metrics, callback, whole_number
 from onegrad.machine.pool import Progress
-from onegrad.machine.progress import listening, shown_progress, told_within
+from onegrad.machine.progress import listening, shown_progress, within_total
 from onegrad.results.steps import Alignment, FeatureSpikes, Singular, StepRecord, StepsResult
 from onegrad.verbs.cost import check_memory
 
@@ -211,7 +211,7 @@ def take_steps(
     with threadpool_limits(limits=1), shown_progress(progress, "steps") as told:
         if told is not None:
             told(0, total)
-        within = told_within(told, 0, total)
+        within = within_total(told, 0, total)
         with listening(None if within is None else lambda share: within(share * total)):
             return observed_trial(problem, [NETWORK], seed=seed, trial=trial, progress=told)[1]
 

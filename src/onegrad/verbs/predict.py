@@ -44,7 +44,7 @@ from onegrad.describe.numbers import (
     whole_numbers,
 )
 from onegrad.machine.pool import Progress, run_jobs
-from onegrad.machine.progress import moved, part, shown_progress, told_within
+from onegrad.machine.progress import report, section, shown_progress, within_total
 from onegrad.results.errors import Errors, collect
 from onegrad.theory.methods import DEFAULT_METHOD, METHODS, NO_DRAWS, Method, require
 from onegrad.theory.model_types import ModelTypes
@@ -283,7 +283,7 @@ def _with_draws(
     ]
     rows: list[PredictedModels] = []
     with shown_progress(progress, "draws") as told:
-        within = told_within(told, 0, draws)
+        within = within_total(told, 0, draws)
         for row in run_jobs(predict_draw, jobs, workers=workers, within=within):
             rows.append(row)
             if told is not None:
@@ -377,7 +377,7 @@ def predict_draw(
     # Overflow is not hidden: every result is checked for it.
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         for place, step in enumerate(steps):
-            with part(place / len(steps), (place + 1) / len(steps)):
+            with section(place / len(steps), (place + 1) / len(steps)):
                 for key, own_points in run.predictions(step, counts, problem).items():
                     points[key] += own_points
     rows = () if samples is None else (len(samples),)
@@ -439,7 +439,7 @@ class PredictedRun:
                 loss=problem.readout.loss,
                 classes=problem.classes,
             )
-            moved(STEP_SHARE + (1 - STEP_SHARE) * len(predictions) / len(types))
+            report(STEP_SHARE + (1 - STEP_SHARE) * len(predictions) / len(types))
         return predictions
 
     def types_after(self, step: int) -> dict[str, ModelTypes]:
@@ -467,7 +467,7 @@ class PredictedRun:
 
     def _drawn(self, step: int) -> tuple[Instance, Layers, Floats]:
         """Return the instance, the initial layers and the first layer after a step."""
-        with part(0.0, STEP_SHARE):
+        with section(0.0, STEP_SHARE):
             while self._run.state.step < step:
                 self._run.advance()
         trained = self._run.layers.first if step == 0 else self._run.first

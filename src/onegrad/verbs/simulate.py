@@ -18,7 +18,7 @@ from onegrad.core.trial import run_trial
 from onegrad.describe.exceptions import Failure, InvalidInput
 from onegrad.describe.numbers import Metrics, callback, real_number, shown, truth, whole_number
 from onegrad.machine.pool import Progress, run_jobs
-from onegrad.machine.progress import shown_progress, told_within
+from onegrad.machine.progress import shown_progress, within_total
 from onegrad.results.errors import Errors, collect
 from onegrad.results.steps import StepsResult
 from onegrad.verbs.cost import check_memory
@@ -93,7 +93,7 @@ class _Run:
         """Return the errors of the first `trials` trials."""
         jobs = [{**self._common, "trial": t} for t in range(len(self._rows), trials)]
         function: Any = observed_trial if self._observe else run_trial
-        within = told_within(self._progress, len(self._rows), trials)
+        within = within_total(self._progress, len(self._rows), trials)
         outcomes: Iterable[Any] = run_jobs(function, jobs, workers=self._workers, within=within)
         for outcome in outcomes:
             metrics, *seen = outcome if self._observe else (outcome,)

@@ -7,7 +7,7 @@ import pytest
 
 import onegrad as og
 from conftest import small
-from onegrad.machine.progress import Bar, listening, moved, part
+from onegrad.machine.progress import Bar, listening, report, section
 
 PROBLEM = small(dimension=60, readout__samples=1500, network__width=800)
 
@@ -15,13 +15,13 @@ PROBLEM = small(dimension=60, readout__samples=1500, network__width=800)
 def test_shares_of_parts_are_those_of_the_whole():
     told = []
     with listening(told.append):
-        with part(0.0, 0.5):
-            moved(0.5)
-            with part(0.5, 1.0):
-                moved(0.5)
-        moved(2.0)
+        with section(0.0, 0.5):
+            report(0.5)
+            with section(0.5, 1.0):
+                report(0.5)
+        report(2.0)
     assert told == pytest.approx([0.25, 0.375, 0.5, 0.5, 1.0])
-    moved(0.5)  # nobody listens
+    report(0.5)  # nobody listens
     assert len(told) == 5
 
 
