@@ -50,7 +50,7 @@ from onegrad.explorer.state import DEFAULT_MODELS, START, ExplorerState, read_st
 from onegrad.explorer.views import DRAWN, degrees, plane, step_view
 from onegrad.explorer.workers import Workers
 
-PAGE = Path(__file__).parent / "page"
+PACKAGE = Path(__file__).parents[1]
 LARGEST_BODY = 65_536
 DEEPEST = 12  # tables and lists inside each other
 MOST_CONNECTIONS = 200
@@ -355,7 +355,7 @@ def application(app: ExplorerApp) -> Starlette:
             await app.close()
 
     async def page(_request: Request) -> Response:
-        return FileResponse(PAGE / "index.html")
+        return FileResponse(PACKAGE / "explorer" / "page" / "index.html")
 
     async def http_error(_request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
@@ -374,7 +374,13 @@ def application(app: ExplorerApp) -> Starlette:
                 for name in ANSWERS
             ),
             Route("/api/simulate", _simulation(app), methods=["POST"]),
-            Mount("/static", StaticFiles(directory=PAGE)),
+            Mount(
+                "/static",
+                routes=[
+                    Mount(f"/{name}/page", StaticFiles(directory=PACKAGE / name / "page"))
+                    for name in ("explorer", "plotting")
+                ],
+            ),
         ],
         lifespan=lifespan,
         exception_handlers={HTTPException: http_error},
