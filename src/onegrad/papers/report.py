@@ -321,7 +321,10 @@ def _origin(about: dict[str, Any]) -> str:
 
 # A browser's modules, each after those that it imports.
 SCRIPTS = (
-    *(("onegrad.plotting", name) for name in ("numbers.js", "colours.js", "elements.js", "chart.js")),
+    *(
+        ("onegrad.plotting", name)
+        for name in ("numbers.js", "colours.js", "elements.js", "chart.js")
+    ),
     *(("onegrad.papers", name) for name in ("heat_map.js", "report.js")),
 )
 # Inside a script element no string may end it, whatever a table or a caption contains.
