@@ -35,7 +35,7 @@ def write_report(directory: Path) -> Path:
 
 def page(panels: Sequence[SavedPanel]) -> str:
     """Return the whole page."""
-    styled, scripted = shipped("onegrad.papers", "report.css"), script()
+    styled, scripted = shipped("papers", "report.css"), script()
     allowed = policy(style_text=styled, script_text=scripted)
     sections = "\n".join(panel_section(panel) for panel in panels)
     return f"""<!doctype html>
@@ -319,26 +319,27 @@ def _origin(about: dict[str, Any]) -> str:
 
 # Parts that are embedded in the page.
 
-# A browser's modules, each after those that it imports.
+# Modules by the folder of their page, each after those that it imports.
 SCRIPTS = (
-    *(
-        ("onegrad.plotting", name)
-        for name in ("numbers.js", "colours.js", "elements.js", "chart.js")
-    ),
-    *(("onegrad.papers", name) for name in ("heat_map.js", "report.js")),
+    ("plotting", "numbers.js"),
+    ("plotting", "colours.js"),
+    ("plotting", "elements.js"),
+    ("plotting", "chart.js"),
+    ("papers", "heat_map.js"),
+    ("papers", "report.js"),
 )
 # Inside a script element no string may end it, whatever a table or a caption contains.
 UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 
-def shipped(package: str, name: str) -> str:
+def shipped(folder: str, name: str) -> str:
     """Return a file of a page."""
-    return resources.files(package).joinpath("page", name).read_text("utf-8")
+    return resources.files(f"onegrad.{folder}").joinpath("page", name).read_text("utf-8")
 
 
 def script() -> str:
     """Return the page's script: its modules, without imports and exports, in one function."""
-    text = "\n".join(shipped(package, name) for package, name in SCRIPTS)
+    text = "\n".join(shipped(folder, name) for folder, name in SCRIPTS)
     text = re.sub(r"^export |^import [^;]*;\n", "", text, flags=re.MULTILINE)
     return f'"use strict";\n(() => {{\n{text}}})();\n'
 
