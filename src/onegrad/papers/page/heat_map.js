@@ -1,7 +1,7 @@
 // Maps of a panel on a canvas: a colour per cell, the value under a pointer or the arrow keys.
 
 import { cividis, LEVEL_COLOURS, NO_LEVEL } from "../../plotting/page/colours.js";
-import { make } from "../../plotting/page/elements.js";
+import { make, paintCells } from "../../plotting/page/elements.js";
 import { show } from "../../plotting/page/numbers.js";
 
 const UNKNOWN = [255, 255, 255];
@@ -14,29 +14,12 @@ function cellColour(map, value) {
   return cividis((scale(Math.max(value, map.log ? map.low : value)) - low) / (high - low || 1));
 }
 
-// One pixel per cell, enlarged by the browser without smoothing.
-function drawCells(map) {
-  const [columns, lines] = [map.x.length, map.y.length];
-  const canvas = make("canvas", { width: columns, height: lines });
-  const image = new ImageData(columns, lines);
-  map.rows.forEach((row, i) => {
-    const line = map.downwards ? i : lines - 1 - i;
-    row.forEach((value, j) => image.data.set([...cellColour(map, value), 255], 4 * (line * columns + j)));
-  });
-  canvas.getContext("2d").putImageData(image, 0, 0);
-  return canvas;
-}
-
 /** Return the bar of a map's colours between its least and its largest value. */
 export function colourBar(map) {
   const count = map.levels || 24;
-  const canvas = make("canvas", { width: count, height: 1, "aria-hidden": "true" });
-  const image = new ImageData(count, 1);
-  for (let i = 0; i < count; i += 1) {
-    image.data.set([...(map.levels ? LEVEL_COLOURS[i] : cividis(i / (count - 1))), 255], 4 * i);
-  }
-  canvas.getContext("2d").putImageData(image, 0, 0);
-  return make("div", { class: "bar" }, make("span", {}, show(map.low, 4)), canvas, make("span", {}, show(map.high, 4)));
+  const colourAt = (i) => [...(map.levels ? LEVEL_COLOURS[i] : cividis(i / (count - 1))), 255];
+  const bar = paintCells(make("canvas", { "aria-hidden": "true" }), count, 1, colourAt);
+  return make("div", { class: "bar" }, make("span", {}, show(map.low, 4)), bar, make("span", {}, show(map.high, 4)));
 }
 
 function cellWords(map, i, j) {
@@ -62,15 +45,17 @@ function guideLines(map) {
 /** Return a map's figure; `say` shows the words of a cell. */
 export function buildMap(map, say) {
   const [columns, lines] = [map.x.length, map.y.length];
+  const lineOf = (i) => (map.downwards ? i : lines - 1 - i);
+  const cells = paintCells(make("canvas"), columns, lines, (j, line) =>
+    [...cellColour(map, map.rows[lineOf(line)][j]), 255]);
   const mark = make("div", { class: "cell-mark", hidden: true });
   const frame = make("div", {
     class: "cells", tabindex: 0, role: "group",
     "aria-label": `${map.title}: map of ${map.value_label}; arrow keys read cells`,
-  }, drawCells(map), ...guideLines(map), mark);
+  }, cells, ...guideLines(map), mark);
   const up = map.downwards ? -1 : 1;
   const moves = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [up, 0], ArrowDown: [-up, 0] };
   const within = (place, count) => Math.min(count - 1, Math.max(0, place));
-  const lineOf = (i) => (map.downwards ? i : lines - 1 - i);
   let present = null;
   const visit = (line, column) => {
     const [i, j] = [within(line, lines), within(column, columns)];

@@ -18,6 +18,19 @@ export function make(name, attributes = {}, ...children) {
   return made;
 }
 
+/** Paint one pixel per cell; `colourAt(column, line)` is [red, green, blue, opacity]. */
+export function paintCells(canvas, columns, lines, colourAt) {
+  Object.assign(canvas, { width: columns, height: lines });
+  const image = new ImageData(columns, lines);
+  for (let line = 0; line < lines; line += 1) {
+    for (let column = 0; column < columns; column += 1) {
+      image.data.set(colourAt(column, line), 4 * (line * columns + column));
+    }
+  }
+  canvas.getContext("2d").putImageData(image, 0, 0);
+  return canvas;
+}
+
 /** Return an element of SVG as plain data; attributes that are null are left out. */
 export function element(name, attributes = {}, ...children) {
   const given = Object.entries(attributes).filter(([, value]) => value !== null && value !== undefined);

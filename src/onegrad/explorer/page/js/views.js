@@ -1,7 +1,7 @@
 // Views beside the curves: the Hermite degrees, the step, the map of two exponents.
 
 import { cividis } from "../../../plotting/page/colours.js";
-import { element, make, toNode } from "../../../plotting/page/elements.js";
+import { element, make, paintCells, toNode } from "../../../plotting/page/elements.js";
 import { linearTicks, show, showPercent } from "../../../plotting/page/numbers.js";
 import { announce, byId, named } from "./page.js";
 
@@ -193,17 +193,10 @@ export function createMap({ onGo }) {
   }
 
   function paint() {
-    canvas.width = CELLS;
-    canvas.height = CELLS;
-    const pixels = new ImageData(CELLS, CELLS);
-    for (let i = 0; i < CELLS; i += 1) {
-      for (let j = 0; j < CELLS; j += 1) {
-        const gap = bilinear(answer.values, j / (CELLS - 1), 1 - i / (CELLS - 1));
-        const colour = gap === null ? [128, 128, 128] : cividis(gapShare(gap));
-        pixels.data.set([...colour, gap === null ? 60 : 255], 4 * (i * CELLS + j));
-      }
-    }
-    canvas.getContext("2d").putImageData(pixels, 0, 0);
+    paintCells(canvas, CELLS, CELLS, (j, i) => {
+      const gap = bilinear(answer.values, j / (CELLS - 1), 1 - i / (CELLS - 1));
+      return gap === null ? [128, 128, 128, 60] : [...cividis(gapShare(gap)), 255];
+    });
   }
 
   function mark() {
@@ -254,15 +247,9 @@ export function inWords(gap) {
 }
 
 function drawLegend(host) {
-  const stops = Array.from({ length: 41 }, (_, i) => {
-    const stop = make("i");
-    stop.style.background = `rgb(${cividis(i / 40).join(" ")})`;
-    return stop;
-  });
-  host.replaceChildren(
-    make("span", { class: "ramp", "aria-hidden": "true" }, ...stops),
-    make("span", { class: "ticks" }, ...["≤ 0.1 %", "1 %", "10 %", "≥ 100 %"].map((t) => make("span", {}, t))),
-  );
+  const ramp = make("canvas", { class: "ramp", "aria-hidden": "true" });
+  const ticks = ["≤ 0.1 %", "1 %", "10 %", "≥ 100 %"].map((tick) => make("span", {}, tick));
+  host.replaceChildren(paintCells(ramp, 41, 1, (i) => [...cividis(i / 40), 255]), make("span", { class: "ticks" }, ...ticks));
 }
 
 function between(nodes, share) {
