@@ -5,7 +5,7 @@ import { linearTicks, logTicks, show } from "./numbers.js";
 
 const SHAPES = ["circle", "square", "up", "diamond", "down", "plus"]; // of markers, by colour
 const FILLED = ["points", "joined"];
-export const MARKERS = [...FILLED, "open", "cross", "plus"]; // marks without a line, but for joined
+const MARKERS = [...FILLED, "open", "cross", "plus"]; // marks without a line, but for joined
 const OWN = { "-1": "grey", "-2": "ink", "-3": "red" };
 const DASHES = {
   dotted: "1.5 3", dashed: "6 3", dashdot: "9 2 2 2", longdash: "12 5", dashdotdot: "9 2 2 2 2 2",

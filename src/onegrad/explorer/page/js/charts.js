@@ -11,7 +11,7 @@ const ASIDE = 5; // pixels between the points of two models at one x, so that bo
 const BARS = 2; // standard errors of a point's bar
 
 /** Return one metric's picture: a plot, the setting's own x, and where theory has doubts. */
-export function pictureOf({ answer, state, metric, description, points, pins }) {
+function pictureOf({ answer, state, metric, description, points, pins }) {
   const axis = axisOf(description, answer.axis);
   const log = axis.scale === "log";
   const grid = drawnGrid(answer, { log });

@@ -65,9 +65,9 @@ export function createExport({ server, now }) {
   });
 
   function report(words) {
-    byId("copy-told").textContent = words;
+    byId("copy-status").textContent = words;
     announce(words);
-    setTimeout(() => { byId("copy-told").textContent = ""; }, 2000);
+    setTimeout(() => { byId("copy-status").textContent = ""; }, 2000);
   }
 
   byId("download-csv").addEventListener("click", () => {

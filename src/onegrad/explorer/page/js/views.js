@@ -211,7 +211,8 @@ export function createMap({ onGo }) {
       const exact = place.alpha === answer.here.alpha && place.beta === answer.here.beta ? answer.here.gap : null;
       const gap = exact ?? gapAt(place);
       names.push(`here α = ${show(place.alpha)}, β = ${show(place.beta)}, gap ${showPercent(gap)}`);
-      says = `Here its test error is ${exact === null ? "about " : ""}${inWords(gap)} the network's. Click, or use the arrow keys, to go elsewhere.`;
+      const about = exact === null ? "about " : "";
+      says = `Here its test error is ${about}${inWords(gap)} the network's. Click, or use the arrow keys, to go elsewhere.`;
     }
     canvas.setAttribute("aria-label", `${names.join("; ")}. Arrow keys move the point.`);
     byId("map-title").textContent = title;
