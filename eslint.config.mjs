@@ -1,16 +1,16 @@
-// Rules for the explorer's page: plain modules of a browser, nothing from elsewhere.
+// Rules for the explorer's and the report's scripts: plain modules of a browser, nothing from elsewhere.
 const browser = [
-  "AbortController", "Blob", "CSS", "CustomEvent", "Image", "ImageData", "Path2D", "ResizeObserver",
+  "AbortController", "Blob", "CSS", "CustomEvent", "Image", "ImageData", "IntersectionObserver", "ResizeObserver",
   "TextDecoderStream", "URL", "URLSearchParams", "addEventListener", "clearTimeout", "crypto",
-  "devicePixelRatio", "document", "fetch", "getComputedStyle", "history", "localStorage", "location",
+  "document", "fetch", "getComputedStyle", "history", "localStorage", "location",
   "matchMedia", "navigator", "performance", "setTimeout",
 ];
 const node = ["ReadableStream", "TextEncoder", "setImmediate"]; // what tests use beside
 
 export default [
-  { ignores: ["**/vendor/**", "**/.venv/**"] },
+  { ignores: ["**/.venv/**"] },
   {
-    files: ["src/onegrad/explorer/page/**/*.js", "tests/explorer/**/*.js"],
+    files: ["src/onegrad/*/page/**/*.js", "tests/explorer/**/*.js"],
     languageOptions: {
       ecmaVersion: 2023,
       sourceType: "module",
@@ -28,6 +28,11 @@ export default [
       "no-eval": "error",
       "no-implied-eval": "error",
       "no-redeclare": "error",
+      "no-restricted-properties": [
+        "error",
+        ...["innerHTML", "outerHTML", "insertAdjacentHTML"].map((property) =>
+          ({ property, message: "strings are set by textContent: nothing in them is markup" })),
+      ],
       "no-shadow": "error",
       "no-undef": "error",
       "no-unreachable": "error",

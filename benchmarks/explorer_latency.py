@@ -5,7 +5,7 @@ python benchmarks/explorer_latency.py [--events 20] [--drag 3]
 Two models at n = 1000. Every slider of the first group is moved along several axes: single events,
 with a pause after each for the refined curve; then a drag, an event in every frame for some
 seconds, where newer events overtake older ones. Times are taken in the page by `performance.now`,
-from the event to the end of uPlot's drawing.
+from the event to the end of the drawing.
 """
 
 import argparse

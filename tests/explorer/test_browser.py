@@ -26,7 +26,7 @@ def test_the_page_loads_draws_a_draft_and_then_sixty_points(visit):
     assert not drawings[-1]["draft"]
     assert drawings[-1]["points"] >= 50
     page = visit.page
-    assert page.locator("#charts .plot canvas").count() >= 1
+    assert page.locator("#charts .plot .canvas svg").count() >= 1
     rows = page.locator("#readings tbody tr")
     assert rows.count() == page.locator("#models [aria-pressed=true]").count() >= 2
     numbers = [float(text) for text in rows.locator("td:nth-child(2)").all_inner_texts()]
@@ -141,21 +141,21 @@ def test_charts_share_the_width_when_there_are_more_or_fewer(visit):
     assert shown.count() == 2
     name = shown.last.get_attribute("data-metric")
     page.locator(f'#metrics [data-metric="{name}"]').click()
-    alone = page.locator("#charts canvas").first.bounding_box()["width"]
+    alone = page.locator("#charts .canvas").first.bounding_box()["width"]
     page.locator(f'#metrics [data-metric="{name}"]').click()
     page.wait_for_function(  # the charts take their new size in the next frames
-        """(alone) => [...document.querySelectorAll("#charts canvas")]
+        """(alone) => [...document.querySelectorAll("#charts .canvas")]
              .every((canvas) => canvas.getBoundingClientRect().width < 0.6 * alone)""",
         arg=alone,
     )
-    left, right = (box.bounding_box() for box in page.locator("#charts canvas").all())
+    left, right = (box.bounding_box() for box in page.locator("#charts .canvas").all())
     assert left["x"] + left["width"] <= right["x"]
 
 
 def test_a_click_on_a_chart_and_on_the_map_goes_there(visit):
     page = visit.page
     before, turn = page.evaluate("location.hash"), visit.turn()
-    chart = page.locator("#charts .u-over").first
+    chart = page.locator("#charts .canvas").first
     box = chart.bounding_box()
     page.mouse.click(box["x"] + 0.8 * box["width"], box["y"] + box["height"] / 2)
     visit.wait_drawn(after=turn)

@@ -47,7 +47,7 @@ def test_a_new_field_has_a_control_an_axis_and_a_place_in_the_address(browser, a
         page.select_option("#axis", "dropout")
         visit.wait_drawn(after=turn)
         assert visit.error() is None
-        assert "Dropout" in page.locator("#charts .axis-name").first.inner_text()
+        assert "Dropout" in page.locator("#charts .axes").first.text_content()
 
 
 def test_a_new_field_is_shown_as_it_asks_to_be(browser, address):

@@ -75,7 +75,7 @@ def test_pointing_at_a_marker_says_its_value_and_error(open_page, small_report):
     holder.scroll_into_view_if_needed()
     place = page.evaluate(
         """() => {
-          const path = document.querySelector("#panel-1a .holder .c0 .filled");
+          const path = document.querySelector("#panel-1a .holder .series-0 .filled");
           const [, x, y] = path.getAttribute("d").match(/^M([\\d.]+) ([\\d.]+)/);
           const area = document.querySelector("#panel-1a .holder svg").getBoundingClientRect();
           return [area.left + Number(x) + 4, area.top + Number(y)];

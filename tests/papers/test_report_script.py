@@ -1,20 +1,22 @@
-"""The report's script: small files without an error that a linter knows."""
+"""The report's script: small modules that run as one, linted with those of the explorer."""
 
 import subprocess
 from pathlib import Path
 
 import onegrad
 from onegrad.papers.report import SCRIPTS, script
-from optional_parts import ESLINT, NODE, ROOT, needs
+from optional_parts import NODE, needs
 
-FOLDER = Path(onegrad.__file__).parent / "papers" / "page"
-RULES = Path(__file__).parent / "eslint.report.mjs"
+PACKAGE = Path(onegrad.__file__).parent
 
 
 def test_every_file_is_shipped_used_and_short():
-    assert {path.name for path in FOLDER.glob("*.js")} == set(SCRIPTS)
-    for path in [*FOLDER.glob("*.js"), FOLDER / "report.css"]:
-        assert len(path.read_text("utf-8").splitlines()) <= 400, path
+    for package in ("plotting", "papers"):
+        files = [*(PACKAGE / package / "page").glob("*.js")]
+        used = {name for owner, name in SCRIPTS if owner == package}
+        assert {path.name for path in files} == used
+        for path in files:
+            assert len(path.read_text("utf-8").splitlines()) <= 400, path
 
 
 def test_the_script_cannot_end_its_element_and_asks_no_one():
@@ -33,10 +35,3 @@ def test_the_script_is_javascript(tmp_path):
         [NODE.look(), "--check", str(file)], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-
-
-@needs(NODE, ESLINT)
-def test_eslint_finds_nothing(tmp_path):
-    command = [NODE.look(), ESLINT.look(), "--no-config-lookup", "-c", str(RULES), str(FOLDER)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
-    assert done.returncode == 0, done.stdout + done.stderr

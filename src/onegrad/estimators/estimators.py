@@ -139,10 +139,36 @@ def _checked_bias(bias: Any) -> float:
 class OneStepPredictor(OneStepEstimator):
     """An estimator with a readout after the steps, whose penalty and rate theory may choose."""
 
-    ridge: Any
-    loss: Any
-
     _expected: ExpectedError | None
+
+    def __init__(
+        self,
+        width: int = 500,
+        *,
+        activation: str = "relu",
+        learning_rate: float | str | None = None,
+        strength: float | None = None,
+        weighting: float | None = None,
+        rule: str = "gradient",
+        steps: int = 1,
+        bias: float = 0.0,
+        ridge: float | str = 1e-3,
+        loss: str = "square",
+        step_share: float | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.width = width
+        self.activation = activation
+        self.learning_rate = learning_rate
+        self.strength = strength
+        self.weighting = weighting
+        self.rule = rule
+        self.steps = steps
+        self.bias = bias
+        self.ridge = ridge
+        self.loss = loss
+        self.step_share = step_share
+        self.random_state = random_state
 
     def _fit_rows(
         self,
@@ -177,7 +203,7 @@ class OneStepPredictor(OneStepEstimator):
         self._state_errors(1.0)
 
     def _by_theory(self, rows: RowsToFit, *, by_rate: bool, ridge: float | None) -> TheoryFit:
-        """Return what theory chooses on rows."""
+        """Return the choice of theory on rows."""
         raise NotImplementedError
 
     def _state_errors(self, unit: float) -> None:
@@ -200,35 +226,6 @@ class OneStepRegressor(RegressorMixin, MultiOutputMixin, OneStepPredictor):
     predictions back. Several targets share the neurons. `predicted_error_` is the test MSE to
     expect, in the units of y squared, for one target and the square loss.
     """
-
-    def __init__(
-        self,
-        width: int = 500,
-        *,
-        activation: str = "relu",
-        learning_rate: float | str | None = None,
-        strength: float | None = None,
-        weighting: float | None = None,
-        rule: str = "gradient",
-        steps: int = 1,
-        bias: float = 0.0,
-        ridge: float | str = 1e-3,
-        loss: str = "square",
-        step_share: float | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.width = width
-        self.activation = activation
-        self.learning_rate = learning_rate
-        self.strength = strength
-        self.weighting = weighting
-        self.rule = rule
-        self.steps = steps
-        self.bias = bias
-        self.ridge = ridge
-        self.loss = loss
-        self.step_share = step_share
-        self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OneStepRegressor:
         """Return the regressor trained on rows X with numbers y, one column or several."""
@@ -302,35 +299,6 @@ class OneStepClassifier(ClassifierMixin, OneStepPredictor):
     held_out_error_ : misclassification on rows of the readout held out in tenths, for comparison.
     tried_ : (learning rate, its best penalty, predicted test metric) of all that theory looked at.
     """
-
-    def __init__(
-        self,
-        width: int = 500,
-        *,
-        activation: str = "relu",
-        learning_rate: float | str | None = None,
-        strength: float | None = None,
-        weighting: float | None = None,
-        rule: str = "gradient",
-        steps: int = 1,
-        bias: float = 0.0,
-        ridge: float | str = 1e-3,
-        loss: str = "square",
-        step_share: float | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.width = width
-        self.activation = activation
-        self.learning_rate = learning_rate
-        self.strength = strength
-        self.weighting = weighting
-        self.rule = rule
-        self.steps = steps
-        self.bias = bias
-        self.ridge = ridge
-        self.loss = loss
-        self.step_share = step_share
-        self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OneStepClassifier:
         """Return the classifier trained on rows X with classes y."""

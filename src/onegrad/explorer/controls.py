@@ -51,11 +51,6 @@ class Control:
     companions: list[str] = field(default_factory=list)
     when: dict[str, Any] | None = None
 
-    @property
-    def whole(self) -> bool:
-        """Whether it holds whole numbers."""
-        return self.kind == "count"
-
     def applies(self, problem: Problem) -> bool:
         """Return whether it means anything in a problem: others may decide."""
         return self.when is None or value_at(problem, self.when["path"]) in self.when["values"]
@@ -305,7 +300,7 @@ def _furthest(problem: Problem, control: Control, end: float) -> float:
 
 def _middle(a: float, b: float, control: Control) -> float:
     middle = sqrt(a * b) if control.scale == "log" else (a + b) / 2
-    return round(middle) if control.whole else float(f"{middle:.3g}")
+    return round(middle) if control.kind == "count" else float(f"{middle:.3g}")
 
 
 def _is_allowed(problem: Problem, path: str, value: float) -> bool:
@@ -327,30 +322,20 @@ class CurveAxis:
 
 def axis_of(state: ExplorerState, points: int) -> CurveAxis:
     """Return the axis of a state with about so many values; raise InvalidInput without a range."""
-    control = axis_control(state)
-    values = _spaced(control, points)
-    return CurveAxis(control.path, values, value_at(state.problem, control.path))
-
-
-def axis_control(state: ExplorerState) -> Control:
-    """Return the control of a state's axis."""
     control = control_at(state.problem, state.axis)
-    if control is None or control.low is None:
+    if control is None or control.low is None or control.high is None:
         known = number_controls(controls_of(state.problem), state.problem)
         names = ", ".join(other.path for other in known)
         raise InvalidInput(f"axis={shown(state.axis)}: must be one of {names}; choose one")
-    return control
-
-
-def _spaced(control: Control, points: int) -> tuple[float, ...]:
-    assert control.low is not None
-    assert control.high is not None
     space = np.geomspace if control.scale == "log" else np.linspace
-    values = space(control.low, control.high, points)
-    values[0], values[-1] = control.low, control.high
-    if control.whole:
-        return tuple(int(v) for v in np.unique(np.round(values)))
-    return tuple(float(f"{v:.6g}") for v in values)
+    spaced = space(control.low, control.high, points)
+    spaced[0], spaced[-1] = control.low, control.high
+    values = (
+        tuple(int(v) for v in np.unique(np.round(spaced)))
+        if control.kind == "count"
+        else tuple(float(f"{v:.6g}") for v in spaced)
+    )
+    return CurveAxis(control.path, values, value_at(state.problem, control.path))
 
 
 def problem_at(state: ExplorerState, value: float | list[float]) -> Problem:

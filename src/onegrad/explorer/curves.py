@@ -16,9 +16,8 @@ from onegrad.core.model_names import models_named, resolve_models
 from onegrad.core.problem import Problem
 from onegrad.core.trial import run_trial
 from onegrad.describe.exceptions import Failure, InvalidInput
-from onegrad.describe.numbers import shown
 from onegrad.explorer.controls import BATCHED, SAMPLES, CurveAxis, axis_of, problem_at
-from onegrad.explorer.state import ExplorerState
+from onegrad.explorer.state import ExplorerState, whole_within
 from onegrad.explorer.workers import Workers
 from onegrad.results.errors import Errors, standard_error
 from onegrad.theory.methods import require
@@ -34,8 +33,7 @@ MOST_TYPED_NEURONS = 2000
 DRAFT, REFINED = 0, 20  # urgencies
 REFINED_TOGETHER = 3  # points of a refined curve in one call, which a newer draft may wait for
 NETWORK = "network"
-MOST_SIMULATED_POINTS, MOST_TRIALS = 24, 32
-DEFAULT_POINTS, DEFAULT_TRIALS = 7, 4
+SIMULATED = {"points": (7, 24), "trials": (4, 32)}  # default and most
 
 Row = dict[str, dict[str, float]]  # by model and metric
 Curves = dict[str, dict[str, list[float | None]]]  # by model and metric
@@ -171,10 +169,7 @@ async def curve(
     workers: Workers, state: ExplorerState, *, points: int, draft: bool
 ) -> dict[str, Any]:
     """Return the errors of a state's models along its axis."""
-    if not LEAST_POINTS <= points <= MOST_POINTS:
-        raise InvalidInput(
-            f"points={shown(points)}: must lie in [{LEAST_POINTS}, {MOST_POINTS}]; change it"
-        )
+    whole_within("points", points, LEAST_POINTS, MOST_POINTS)
     axis = axis_of(state, points)
     known, without_theory = models_with_theory(state.problem, state.models)
     shown_models, state = state.models, replace(state, models=known)
@@ -330,18 +325,6 @@ def simulated_trial(problem: Problem, names: tuple[str, ...], trial: int) -> Row
         given: {metric: float(np.ravel(values)[-1]) for metric, values in results[m.name].items()}
         for given, m in zip(names, models, strict=True)
     }
-
-
-def checked_size(points: Any, trials: Any) -> tuple[int, int]:
-    """Return points and trials; raise InvalidInput unless they are small whole numbers."""
-    for name, value, most in (
-        ("points", points, MOST_SIMULATED_POINTS),
-        ("trials", trials, MOST_TRIALS),
-    ):
-        whole = isinstance(value, int) and not isinstance(value, bool)
-        if not whole or not 2 <= value <= most:
-            raise InvalidInput(f"{name}={shown(value)}: must lie in [2, {most}]; change it")
-    return points, trials
 
 
 async def simulated_lines(

@@ -301,17 +301,14 @@ def known_presets(bases: StartingProblems) -> list[dict[str, Any]]:
     A story holds for the default problem of any size. With another problem, presets start from the
     default.
     """
-    stories = START if _differs_in_size_alone(bases[START]) else DEFAULT
+    sizes_alone = set(leaves(own_fields(bases[START]))) <= set(SIZES)
+    stories = START if sizes_alone else DEFAULT
     offered = []
     for preset in PRESETS:
         base = preset["state"].get("base", stories)
         if base in bases:
             offered.append({**preset, "state": {**preset["state"], "base": base}})
     return offered
-
-
-def _differs_in_size_alone(problem: Problem) -> bool:
-    return set(leaves(own_fields(problem))) <= set(SIZES)
 
 
 def shown_models() -> list[dict[str, Any]]:

@@ -32,13 +32,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from onegrad.core.problem import Problem, require_problem
 from onegrad.describe.exceptions import Failure, InvalidInput
 from onegrad.describe.extras import require_extra
-from onegrad.describe.numbers import shown, truth, whole_number
+from onegrad.describe.numbers import truth, whole_number
 from onegrad.explorer.controls import axis_of
 from onegrad.explorer.curves import (
     CLOSED,
-    DEFAULT_POINTS,
-    DEFAULT_TRIALS,
-    checked_size,
+    SIMULATED,
     closed_refusal,
     curve,
     points_along,
@@ -46,11 +44,17 @@ from onegrad.explorer.curves import (
 )
 from onegrad.explorer.export import exported
 from onegrad.explorer.presets import explorer_document, first_problems, real_problems
-from onegrad.explorer.state import DEFAULT_MODELS, START, ExplorerState, read_state
+from onegrad.explorer.state import (
+    DEFAULT_MODELS,
+    START,
+    ExplorerState,
+    read_state,
+    whole_within,
+)
 from onegrad.explorer.views import DRAWN, degrees, plane, step_view
 from onegrad.explorer.workers import Workers
 
-PAGE = Path(__file__).parent / "page"
+PACKAGE = Path(__file__).parents[1]
 LARGEST_BODY = 65_536
 DEEPEST = 12  # tables and lists inside each other
 MOST_CONNECTIONS = 200
@@ -75,11 +79,11 @@ HEADERS = {
 }
 
 
-def explorer_server(
-    problem: Problem, *, workers: int, token: str, hosts: frozenset[str]
-) -> uvicorn.Server:
+def server_on(listening: socket.socket, problem: Problem, token: str) -> uvicorn.Server:
     """Return the server of an explorer, which has not started."""
-    app = ExplorerApp(first_problems(problem), workers=workers)
+    port = listening.getsockname()[1]
+    hosts = frozenset({f"{LOOPBACK}:{port}", f"localhost:{port}"})
+    app = ExplorerApp(first_problems(problem), workers=worker_count())
     config = uvicorn.Config(
         Guard(application(app), token=token, hosts=hosts),
         http="h11",
@@ -306,11 +310,7 @@ async def _copy(app: ExplorerApp, document: dict[str, Any]) -> dict[str, Any]:
 
 
 async def _curve(app: ExplorerApp, document: dict[str, Any]) -> dict[str, Any]:
-    points, draft = document.get("points", 8), document.get("draft", True)
-    if not isinstance(points, int) or isinstance(points, bool):
-        raise InvalidInput(f"points={shown(points)}: must be a whole number; send one")
-    if not isinstance(draft, bool):
-        raise InvalidInput(f"draft={shown(draft)}: must be true or false; send one")
+    points, draft = document.get("points", 8), truth("draft", document.get("draft", True))
     return await curve(app.workers, app.state(document), points=points, draft=draft)
 
 
@@ -355,7 +355,7 @@ def application(app: ExplorerApp) -> Starlette:
             await app.close()
 
     async def page(_request: Request) -> Response:
-        return FileResponse(PAGE / "index.html")
+        return FileResponse(PACKAGE / "explorer" / "page" / "index.html")
 
     async def http_error(_request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
@@ -374,7 +374,13 @@ def application(app: ExplorerApp) -> Starlette:
                 for name in ANSWERS
             ),
             Route("/api/simulate", _simulation(app), methods=["POST"]),
-            Mount("/static", StaticFiles(directory=PAGE)),
+            Mount(
+                "/static",
+                routes=[
+                    Mount(f"/{name}/page", StaticFiles(directory=PACKAGE / name / "page"))
+                    for name in ("explorer", "plotting")
+                ],
+            ),
         ],
         lifespan=lifespan,
         exception_handlers={HTTPException: http_error},
@@ -408,8 +414,9 @@ def _simulation(app: ExplorerApp) -> Callable[[Request], Awaitable[Response]]:
         try:
             document = await read_json(request)
             state = app.state(document)
-            points, trials = checked_size(
-                document.get("points", DEFAULT_POINTS), document.get("trials", DEFAULT_TRIALS)
+            points, trials = (
+                whole_within(name, document.get(name, default), 2, most)
+                for name, (default, most) in SIMULATED.items()
             )
             axis_of(state, points)
             if app.simulations >= MOST_SIMULATIONS:
@@ -449,7 +456,7 @@ def explore(problem: Problem | None = None, *, port: int = 0, browser: bool = Tr
     require_problem(problem)
     whole_number("port", port, least=0)
     truth("browser", browser)
-    require_server()
+    require_extra("explorer", "explore")
     with listening_on(port) as listening:
         token = secrets.token_urlsafe(24)
         server = server_on(listening, problem, token)
@@ -463,19 +470,6 @@ def explore(problem: Problem | None = None, *, port: int = 0, browser: bool = Tr
                 webbrowser.open(address)
             while thread.is_alive():
                 thread.join(LOOK_SECONDS)
-
-
-def require_server() -> None:
-    """Raise InvalidInput with the command that installs what is missing."""
-    require_extra("explorer", "explore")
-
-
-def server_on(listening: socket.socket, problem: Problem, token: str) -> Any:
-    """Return the server of an explorer, a uvicorn.Server that has not started."""
-
-    port = listening.getsockname()[1]
-    hosts = frozenset({f"{LOOPBACK}:{port}", f"localhost:{port}"})
-    return explorer_server(problem, workers=worker_count(), token=token, hosts=hosts)
 
 
 def worker_count() -> int:

@@ -146,6 +146,15 @@ def read_state(document: Any, bases: StartingProblems) -> ExplorerState:
     return ExplorerState(problem, axis, _models(document.get("models")), changes, base)
 
 
+def whole_within(name: str, value: Any, least: int, most: int) -> int:
+    """Return a whole number of a request; raise InvalidInput unless it lies in [least, most]."""
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        raise InvalidInput(
+            f"{name}={shown(value)}: must be a whole number in [{least}, {most}]; change it"
+        )
+    return value
+
+
 def _models(names: Any) -> tuple[str, ...]:
     if names is None:
         return DEFAULT_MODELS

@@ -17,7 +17,7 @@ from onegrad.core.instance import draw, initialise
 from onegrad.core.problem import Problem
 from onegrad.core.run import finished_run
 from onegrad.describe.exceptions import Failure, InvalidInput
-from onegrad.describe.numbers import Floats, shown
+from onegrad.describe.numbers import Floats
 from onegrad.explorer.curves import (
     CLOSED,
     TYPES,
@@ -28,7 +28,7 @@ from onegrad.explorer.curves import (
     together,
     unknown_to_closed,
 )
-from onegrad.explorer.state import ExplorerState, changed, value_at
+from onegrad.explorer.state import ExplorerState, changed, value_at, whole_within
 from onegrad.explorer.workers import Workers
 from onegrad.verbs.observe import watched_directions
 
@@ -81,6 +81,7 @@ def layer_by_law(problem: Problem) -> LayerSpectrum:
     """
     setting = ClosedProblem.of(problem, draft=True).settings[0][1]
     types = ClosedTheory(setting).types("trained").neurons
+    initial = initial_types(setting, setting.most_neurons)
     k, n = setting.neurons, setting.dimension
     v = types.bulk_variance / types.frame.bulk
     values, vectors = np.linalg.eigh(types.load)
@@ -91,7 +92,7 @@ def layer_by_law(problem: Problem) -> LayerSpectrum:
     spikes = np.sqrt((s2 + k * v) * (s2 + n * v) / s2)
     bulk = (sqrt(v) * abs(sqrt(n) - sqrt(k)), sqrt(v) * (sqrt(n) + sqrt(k)))
     cosines = np.sqrt(np.maximum(1 - n * v * (k * v + s2) / (s2 * (s2 + n * v)), 0.0))
-    law = _law_of_step(setting)
+    law = step_law(setting, initial, initial_features(setting, initial))
     return LayerSpectrum(
         bulk,
         spikes[:MOST_SPIKES].tolist(),
@@ -100,11 +101,6 @@ def layer_by_law(problem: Problem) -> LayerSpectrum:
         _aim(setting, law),
         _change(setting, law, types.step_noise),
     )
-
-
-def _law_of_step(setting: ClosedSetting) -> StepLaw:
-    types = initial_types(setting, setting.most_neurons)
-    return step_law(setting, types, initial_features(setting, types))
 
 
 def _teacher_overlap(types: NeuronTypes, vectors: Floats, cosines: Floats) -> float | None:
@@ -273,10 +269,7 @@ def _digits(value: float) -> float:
 
 async def plane(workers: Workers, state: ExplorerState, size: Any) -> dict[str, Any]:
     """Return the relative gap of a model to the network over a grid of (α, β)."""
-    if not isinstance(size, int) or isinstance(size, bool) or not LEAST_SIZE <= size <= MOST_SIZE:
-        raise InvalidInput(
-            f"size={shown(size)}: must be a whole number in [{LEAST_SIZE}, {MOST_SIZE}]; change it"
-        )
+    whole_within("size", size, LEAST_SIZE, MOST_SIZE)
     model = _compared(state.models)
     refusal = closed_refusal(state.problem, ("network", model))
     if refusal is not None:

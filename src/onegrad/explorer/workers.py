@@ -126,7 +126,8 @@ class Workers:
         died = answer.done() and isinstance(answer.exception(), BrokenProcessPool)
         if not call.future.done():
             if not answer.done():
-                call.future.set_exception(_too_slow(self._seconds))
+                line = f"time: this setting takes more than {self._seconds:g} s"
+                call.future.set_exception(Failure(f"{line}; lower dimension, samples or width"))
             elif died:
                 call.future.set_exception(
                     WorkerDied("worker: died at this setting; is memory short? lower it")
@@ -143,12 +144,6 @@ def _observed(future: Any) -> asyncio.Future[Any]:
     wrapped = asyncio.wrap_future(future)
     wrapped.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
     return wrapped
-
-
-def _too_slow(seconds: float) -> Failure:
-    return Failure(
-        f"time: this setting takes more than {seconds:g} s; lower dimension, samples or width"
-    )
 
 
 @contextmanager

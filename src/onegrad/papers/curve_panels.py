@@ -307,9 +307,7 @@ def batch_table(panel: Panel, results: Results) -> pd.DataFrame:
     A readout on the step's own batch, as published, has the plain name; one on fresh samples, which
     theory describes, is named so.
     """
-    means = results.to_frame()
-    lines = means[means["metric"] == "test_mse"].copy()
-    lines["value"] = lines["mean"]
+    lines = metric_lines(panel, results)
     names = lines["model"].map(NAMES) + lines[SUBTRACT].map(SUFFIXES)
     fresh = (lines[BATCH] == "fresh") & (lines["verb"] == "simulate")
     lines["model"] = names.where(~fresh, names + FRESH)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -49,8 +50,8 @@ class ObservedLines:
         return pd.DataFrame(lines, columns=[*COLUMNS, "y_name", "y"])
 
 
-def _observed_table(
-    panel: Panel, results: Results, add: Callable[[ObservedLines, Setting, ObservedRun], None]
+def observed_table(
+    panel: Panel, results: Results, *, add: Callable[[ObservedLines, Setting, ObservedRun], None]
 ) -> pd.DataFrame:
     """Return the panel's table after `add` has put every run's values into its lines.
 
@@ -101,12 +102,8 @@ def _guide(role: str, mark: str, places: list[tuple[float, float]]) -> Curve:
 CIRCLE_POINTS = 49
 
 
-def plane_table(panel: Panel, results: Results) -> pd.DataFrame:
-    """Return median angles and errors over trials, and every neuron's place in trial 0."""
-    return _observed_table(panel, results, _add_neurons)
-
-
 def _add_neurons(lines: ObservedLines, setting: Setting, run: ObservedRun) -> None:
+    """Add median angles and errors, and every neuron's place in trial 0."""
     for name in PARTS:
         for step in run["steps"][1:]:
             at = ("step", step["step"])
@@ -185,12 +182,8 @@ def _plane_guides(table: pd.DataFrame) -> tuple[Curve, ...]:
 OVERLAP_DEGREES = 2  # in the numbers
 
 
-def spike_table(panel: Panel, results: Results) -> pd.DataFrame:
-    """Return counts and overlaps of spikes over trials, and the spectrum of trial 0."""
-    return _observed_table(panel, results, _add_spikes)
-
-
 def _add_spikes(lines: ObservedLines, setting: Setting, run: ObservedRun) -> None:
+    """Add counts and overlaps of spikes, and the spectrum of trial 0."""
     x = ("a", setting["coordinates"]["scaling.change_exponent"])
     before, after = (step["features"] for step in run["steps"])
     lines.add("observed", "network", x, after["observed"])
@@ -271,12 +264,8 @@ def _spike_plot(exponent: float, lines: pd.DataFrame) -> Plot:
 # A staircase: overlaps with its directions, step by step.
 
 
-def timelapse_table(panel: Panel, results: Results) -> pd.DataFrame:
-    """Return root mean square overlaps over steps × directions, and errors, means over trials."""
-    return _observed_table(panel, results, _add_stairs)
-
-
 def _add_stairs(lines: ObservedLines, setting: Setting, run: ObservedRun) -> None:
+    """Add root mean square overlaps over steps × directions, and errors."""
     teacher = setting["fields"]["teacher"]
     described = MultiIndex(links=teacher["links"], combine=teacher["combine"])
     basis = staircase(described).subspaces[-1]
@@ -319,7 +308,10 @@ def timelapse_view(panel: Panel, table: pd.DataFrame) -> View:
 
 
 KINDS: dict[str, PanelKind] = {
-    "plane": PanelKind(plane_table, numbers=plane_numbers, view=plane_view),
-    "spikes": PanelKind(spike_table, numbers=spike_numbers, view=spike_view),
-    "timelapse": PanelKind(timelapse_table, numbers=timelapse_numbers, view=timelapse_view),
+    name: PanelKind(partial(observed_table, add=add), numbers=numbers, view=view)
+    for name, add, numbers, view in (
+        ("plane", _add_neurons, plane_numbers, plane_view),
+        ("spikes", _add_spikes, spike_numbers, spike_view),
+        ("timelapse", _add_stairs, timelapse_numbers, timelapse_view),
+    )
 }

@@ -208,7 +208,11 @@ def curve_deviations(panel: Panel, table: pd.DataFrame, results: Results) -> lis
         if not gaps.empty:
             lines = _placed(panel, table, results, gaps)
             deviations.append(deviation(f"theory against simulation, {model}", lines, panel))
-    deviations += closed_deviations(panel, table)
+    if CLOSED in table:
+        known = table[table[CLOSED].notna() & ~table["model"].str.endswith("_theory")]
+        deviations += [
+            closed_deviation(lines, panel) for _, lines in known.groupby("model", sort=False)
+        ]
     beside = table[table["published"].notna()]
     if not beside.empty:
         deviations.append(_published_deviation("ours", beside, panel))
@@ -222,14 +226,6 @@ def pane_deviation(panel: Panel, pane: pd.DataFrame) -> Deviation:
     """Return closed theory at the published size against the published values."""
     lines = pane.assign(value=pane[CLOSED], stderr=0.0).dropna(subset=["value", "published"])
     return _published_deviation("closed theory at the published size", lines, panel)
-
-
-def closed_deviations(panel: Panel, table: pd.DataFrame) -> list[Deviation]:
-    """Return theory without draws against simulation for every model that has both."""
-    if CLOSED not in table:
-        return []
-    known = table[table[CLOSED].notna() & ~table["model"].str.endswith("_theory")]
-    return [closed_deviation(lines, panel) for _, lines in known.groupby("model", sort=False)]
 
 
 def closed_deviation(lines: pd.DataFrame, panel: Panel) -> Deviation:

@@ -10,6 +10,7 @@ import base64
 import hashlib
 import json
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -34,7 +35,7 @@ def write_report(directory: Path) -> Path:
 
 def page(panels: Sequence[SavedPanel]) -> str:
     """Return the whole page."""
-    styled, scripted = style(), script()
+    styled, scripted = shipped("papers", "report.css"), script()
     allowed = policy(style_text=styled, script_text=scripted)
     sections = "\n".join(panel_section(panel) for panel in panels)
     return f"""<!doctype html>
@@ -318,24 +319,29 @@ def _origin(about: dict[str, Any]) -> str:
 
 # Parts that are embedded in the page.
 
-SCRIPTS = ("chart.js", "heat_map.js", "report.js")
+# Modules by the folder of their page, each after those that it imports.
+SCRIPTS = (
+    ("plotting", "numbers.js"),
+    ("plotting", "colours.js"),
+    ("plotting", "elements.js"),
+    ("plotting", "chart.js"),
+    ("papers", "heat_map.js"),
+    ("papers", "report.js"),
+)
 # Inside a script element no string may end it, whatever a table or a caption contains.
 UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 
-def shipped(name: str) -> str:
-    """Return a file of the page."""
-    return resources.files("onegrad.papers").joinpath("page", name).read_text("utf-8")
-
-
-def style() -> str:
-    """Return the page's style sheet."""
-    return shipped("report.css")
+def shipped(folder: str, name: str) -> str:
+    """Return a file of a page."""
+    return resources.files(f"onegrad.{folder}").joinpath("page", name).read_text("utf-8")
 
 
 def script() -> str:
-    """Return the page's script, its files one after the other in a function of their own."""
-    return '"use strict";\n(() => {\n' + "\n".join(shipped(name) for name in SCRIPTS) + "})();\n"
+    """Return the page's script: its modules, without imports and exports, in one function."""
+    text = "\n".join(shipped(folder, name) for folder, name in SCRIPTS)
+    text = re.sub(r"^export |^import [^;]*;\n", "", text, flags=re.MULTILINE)
+    return f'"use strict";\n(() => {{\n{text}}})();\n'
 
 
 def policy(*, style_text: str, script_text: str) -> str:

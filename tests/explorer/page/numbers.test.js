@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { delayed, latest } from "../../../src/onegrad/explorer/page/js/requests.js";
-import {
-  PLACES, linearTicks, logTicks, paddedRange, placeOf, show, showPercent, valueAt, yRange,
-} from "../../../src/onegrad/explorer/page/js/numbers.js";
+import { PLACES, placeOf, valueAt } from "../../../src/onegrad/explorer/page/js/controls.js";
+import { ranges } from "../../../src/onegrad/plotting/page/chart.js";
+import { linearTicks, logTicks, show, showPercent } from "../../../src/onegrad/plotting/page/numbers.js";
 import { readLines } from "../../../src/onegrad/explorer/page/js/requests.js";
 
 test("numbers read as people write them", () => {
@@ -42,9 +42,9 @@ test("ticks lie inside, are round, and are few", () => {
     assert.ok(ticks.length <= most + 1);
     assert.ok(ticks.every((tick) => tick >= 1e-8 && tick <= 1e4));
   }
-  const [low, high] = paddedRange(0.5, 0.51, true);
+  const [, [low, high]] = ranges({ log_y: true, ends: [0, 1] }, [{ x: 0, y: 0.5 }, { x: 1, y: 0.51 }]);
   assert.ok(low < 0.5 && high > 0.51 && low > 0);
-  assert.deepEqual(paddedRange(Infinity, -Infinity, false), [0, 1]);
+  assert.deepEqual(ranges({}, []), [[0, 1], [0, 1]]);
 });
 
 test("the newest request replaces those that wait, and one runs at a time", async () => {
@@ -88,10 +88,9 @@ test("lines of a stream are read whole, however they are cut", async () => {
 });
 
 test("the range of y holds points with their bars, and no bar leads below zero", () => {
-  const lines = [{ values: [1, 2, null] }];
-  const [, high] = yRange({ lines, points: [{ mean: 3, stderr: 1 }], logY: false });
-  assert.ok(high > 5);
-  assert.equal(yRange({ lines, points: [{ mean: 1, stderr: 4 }], logY: false })[0], 0);
-  const [low] = yRange({ lines, points: [{ mean: 1, stderr: 4 }], logY: true });
-  assert.ok(low > 0.5);
+  const line = [{ x: 0, y: 1 }, { x: 1, y: 2 }];
+  const withPoint = (point, plot = {}) => ranges(plot, [...line, { x: 1, ...point }])[1];
+  assert.ok(withPoint({ y: 3, stderr: 2 })[1] > 5);
+  assert.equal(withPoint({ y: 1, stderr: 8 })[0], 0);
+  assert.ok(withPoint({ y: 1, stderr: 8 }, { log_y: true })[0] > 0.5);
 });

@@ -3,7 +3,9 @@ import { test } from "node:test";
 
 import { flagsOf, heldMetrics, linesOf, rowsAt, tableOf, toCsv } from "../../../src/onegrad/explorer/page/js/curves.js";
 import { bilinear, gapShare, inWords } from "../../../src/onegrad/explorer/page/js/views.js";
-import { drawSvg, escapeText, linePath } from "../../../src/onegrad/explorer/page/js/export.js";
+import { svgText } from "../../../src/onegrad/explorer/page/js/export.js";
+import { drawPlot, linePath } from "../../../src/onegrad/plotting/page/chart.js";
+import { COLOURS } from "../../../src/onegrad/plotting/page/colours.js";
 
 const answer = {
   axis: "k",
@@ -18,10 +20,9 @@ const answer = {
 
 test("bands are the values times one plus and minus the theory error", () => {
   const [network] = linesOf(answer, "mse", answer.x, { log: true, band: true });
-  assert.deepEqual(network.values, [1, 0.5, 0.25]);
-  network.high.forEach((value, i) => assert.ok(Math.abs(value - 1.1 * network.values[i]) < 1e-12));
-  network.low.forEach((value, i) => assert.ok(Math.abs(value - 0.9 * network.values[i]) < 1e-12));
-  assert.equal(linesOf(answer, "mse", answer.x, { log: true, band: false })[0].low, null);
+  assert.deepEqual(network.y, [1, 0.5, 0.25]);
+  network.band.forEach((value, i) => assert.ok(Math.abs(value - 0.1 * network.y[i]) < 1e-12));
+  assert.equal(linesOf(answer, "mse", answer.x, { log: true, band: false })[0].band, null);
 });
 
 test("readings are those at the present setting; holes are no zeros", () => {
@@ -54,34 +55,32 @@ test("the table holds curves, pins and points, quoted where it must be", () => {
   assert.match(text, /simulated,network,2,mse,0.51,0.01\n$/);
 });
 
-const chart = {
-  x: [1, 10, 100],
-  lines: [{ label: "a <b> & c", colour: "#0072B2", dash: [4, 2], values: [1, 0.1, 0.01],
-    low: [0.9, 0.09, 0.009], high: [1.1, 0.11, 0.011] }],
-  points: [{ x: 10, mean: 0.1, stderr: 0.01, colour: "#0072B2", marker: "square" }],
-  logX: true, logY: true, title: "Error", xLabel: "k/m", ink: "#000", grid: "#eee", background: "#fff",
-};
+const line = { series: "a <b> & c", colour: 0, mark: "dashed", x: [1, 10, 100], y: [1, 0.1, 0.01],
+  band: [0.1, 0.01, 0.001] };
+const point = { colour: 1, mark: "points", x: [10], y: [0.1], stderr: [0.01] };
+const shown = { plot: { title: "Error", x_label: "k/m", y_label: "", log_x: true, log_y: true, ends: [1, 100],
+  curves: [line, point] }, lines: [line] };
 
 test("an SVG has lines, bands, points and legend, and its text is escaped", () => {
-  const svg = drawSvg(chart);
+  const svg = svgText(shown, COLOURS.light);
   assert.match(svg, /^<svg xmlns="http:\/\/www.w3.org\/2000\/svg"/);
   assert.match(svg, /a &lt;b&gt; &amp; c/);
   assert.doesNotMatch(svg, /NaN|undefined|null|<b>/);
-  assert.equal(svg.match(/Z" fill="#0072B2"\/>/g).length, 1); // the point, with the marker of the page
-  assert.match(svg, /stroke-dasharray="4 2"/);
-  assert.equal(escapeText('"<'), "&quot;&lt;");
+  assert.equal(svg.match(/z" fill="#d55e00" class="filled"/g).length, 1); // the point, with the page's marker
+  assert.equal(svg.match(/z" fill="#0072b2" opacity="0.15"/g).length, 1); // the band
+  assert.equal(svg.match(/stroke-dasharray="6 3"/g).length, 2); // the line, and its sample in the legend
 });
 
 test("equal steps of a logarithmic axis are equal on paper", () => {
-  const path = drawSvg(chart).match(/<path d="M([^"]*)" fill="none"/)[1];
-  const [a, b, c] = path.split("L").map((pair) => pair.split(" ").map(Number));
-  assert.ok(Math.abs(b[0] - a[0] - (c[0] - b[0])) < 0.02);
-  assert.ok(Math.abs(b[1] - a[1] - (c[1] - b[1])) < 0.02);
+  const { points } = drawPlot(shown.plot, [line], { width: 720, height: 460, colours: COLOURS.light });
+  const [a, b, c] = points;
+  assert.ok(Math.abs(b.px - a.px - (c.px - b.px)) < 0.2);
+  assert.ok(Math.abs(b.py - a.py - (c.py - b.py)) < 0.2);
 });
 
 test("a path is lifted at holes", () => {
-  const scale = { x: (v) => v, y: (v) => v };
-  assert.equal(linePath([1, 2, 3, 4], [1, null, 2, 3], scale), "M1 1M3 2L4 3");
+  const places = [[1, 1], [3, 2], [4, 3]].map(([px, py]) => ({ px, py, i: px - 1 }));
+  assert.equal(linePath(places), "M1 1M3 2L4 3");
 });
 
 test("the map is linear between its nodes, and grey beside a hole", () => {

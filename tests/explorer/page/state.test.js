@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { modelLabel, modelStyles } from "../../../src/onegrad/explorer/page/js/colours.js";
+import { modelLabel, modelStyles } from "../../../src/onegrad/explorer/page/js/models.js";
 import { toggled } from "../../../src/onegrad/explorer/page/js/choices.js";
 import {
   MOST_PINS, applies, fieldValue, presetState, serverKey, startingState, withBase, withField, withPin,
@@ -71,8 +71,8 @@ test("models keep their order, one always stays, and colours differ", () => {
   assert.deepEqual(toggled(["network", "linear"], "hermite:2", models), ["network", "hermite:2", "linear"]);
   assert.deepEqual(toggled(["network"], "network", models), ["network"]);
   const chosen = ["network", "hermite:1", "hermite:2", "linear"];
-  const styles = modelStyles(chosen, models, false);
+  const styles = modelStyles(chosen, models);
   assert.equal(new Set(Object.values(styles).map((style) => style.colour)).size, chosen.length);
-  assert.equal(new Set(Object.values(styles).map((style) => style.dash.join())).size, chosen.length);
+  assert.equal(new Set(Object.values(styles).map((style) => style.mark)).size, chosen.length);
   assert.equal(modelLabel("hermite:2", models), "Hermite, degree 2");
 });

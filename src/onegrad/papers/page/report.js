@@ -1,123 +1,132 @@
-// The report's page: every panel's picture becomes curves and maps to touch, one after the other.
-function element(name, className = "", text = "") {
-  const made = document.createElement(name);
-  if (className) made.className = className;
-  if (text) made.textContent = text;
-  return made;
-}
+// The report's page: every panel's picture becomes curves and maps to touch.
 
-// A small sample of how a curve is drawn, for its switch.
-function swatch(curve) {
-  const svg = node("svg", { viewBox: "0 0 30 14", width: 30, height: 14, "aria-hidden": "true" });
-  const places = [...MARKED, "dots"].includes(curve.mark)
-    ? [{ px: 15, py: 7 }] : [{ px: 1, py: 7 }, { px: 29, py: 7 }];
-  svg.append(drawCurve(curve, places));
-  return svg;
-}
+import { drawPlot, swatch } from "../../plotting/page/chart.js";
+import { COLOURS } from "../../plotting/page/colours.js";
+import { element, make, picture, toNode } from "../../plotting/page/elements.js";
+import { show } from "../../plotting/page/numbers.js";
+import { buildMap, colourBar } from "./heat_map.js";
 
-// Switches for one property of curves (series or role): a button for each of its values.
+const REACH = 60; // pixels from a point at which a pointer still means it
+const HELP = "Point at the picture, or press Tab and the arrow keys, to read values and errors.";
+
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const colours = () => COLOURS[dark.matches ? "dark" : "light"];
+const nameOf = (curve) => [curve.series, curve.role].filter(Boolean).join(", ");
+
+// Buttons that show and hide curves by one property (series or role); `off` has the hidden names.
 function switches(curves, property, off, redraw) {
-  const names = [...new Set(curves.map((c) => c[property]))].filter(Boolean);
-  const group = element("div", "switches");
-  group.setAttribute("role", "group");
-  group.setAttribute("aria-label", property === "series" ? "Series shown" : "Kinds of curves shown");
-  for (const name of names) {
-    const button = element("button");
-    button.type = "button";
-    button.dataset[property] = name;
-    button.setAttribute("aria-pressed", "true");
+  const buttons = [...new Set(curves.map((c) => c[property]))].filter(Boolean).map((name) => {
     const curve = curves.find((c) => c[property] === name);
-    const mark = property === "series" || curve.mark === "joined" ? "points" : curve.mark;
-    const sample = { ...curve, mark, colour: property === "series" ? curve.colour : -1 };
-    button.append(swatch(sample), name);
+    const series = property === "series";
+    const mark = series || curve.mark === "joined" ? "points" : curve.mark;
+    const sample = { ...curve, mark, colour: series ? curve.colour : -1 };
+    const button = make("button", { type: "button", "aria-pressed": true, [`data-${property}`]: name });
+    const draw = () => button.replaceChildren(toNode(swatch(sample, colours())), name);
+    draw();
+    dark.addEventListener("change", draw);
     button.addEventListener("click", () => {
       const hidden = !off.delete(name);
       if (hidden) off.add(name);
-      button.setAttribute("aria-pressed", String(!hidden));
+      button.setAttribute("aria-pressed", !hidden);
       redraw();
     });
-    group.append(button);
+    return button;
+  });
+  const label = property === "series" ? "Series shown" : "Kinds of curves shown";
+  return make("div", { class: "switches", role: "group", "aria-label": label }, ...buttons);
+}
+
+function pointWords(plot, p) {
+  const error = Number.isFinite(p.stderr) ? ` ± ${show(p.stderr, 4)}` : "";
+  const trials = p.trials > 1 ? ` (${p.trials} trials)` : "";
+  return `${nameOf(p.curve)}: ${show(p.y, 4)}${error}${trials} at ${plot.x_label} ${show(p.x, 4)}`;
+}
+
+function nearestPoint(points, x, y) {
+  let [best, least] = [null, REACH];
+  for (const p of points) {
+    const far = Math.hypot(p.px - x, p.py - y);
+    if (far < least) [best, least] = [p, far];
   }
-  return group;
+  return best;
+}
+
+// The point that an arrow key leads to: along a curve, or to the curve above or below at this x.
+function neighbour(points, present, key) {
+  if (!present) return points[0] ?? null;
+  if (key === "ArrowLeft" || key === "ArrowRight") {
+    const own = points.filter((p) => p.curve === present.curve).sort((a, b) => a.px - b.px);
+    const next = own.indexOf(present) + (key === "ArrowRight" ? 1 : -1);
+    return own[Math.min(own.length - 1, Math.max(0, next))];
+  }
+  const curves = [...new Set(points.map((p) => p.curve))];
+  const step = key === "ArrowDown" ? 1 : curves.length - 1;
+  const curve = curves[(curves.indexOf(present.curve) + step) % curves.length];
+  const far = (p) => Math.abs(p.px - present.px);
+  return points.filter((p) => p.curve === curve).reduce((a, b) => (far(b) < far(a) ? b : a));
 }
 
 // One plot: drawn again when its width or what is visible changes.
 function buildPlot(plot, visible, say) {
-  const box = element("div", plot.square ? "plot square" : "plot");
-  if (plot.title) box.append(element("h3", "", plot.title));
-  const holder = element("div", "holder");
-  holder.tabIndex = 0;
-  holder.setAttribute("role", "group");
-  const name = plot.title ? `${plot.title}: ` : "";
-  holder.setAttribute("aria-label", `${name}${plot.y_label} against ${plot.x_label}; arrow keys read points`);
-  box.append(holder);
-  let drawn = null;
+  const title = plot.title ? `${plot.title}: ` : "";
+  const words = `${title}${plot.y_label} against ${plot.x_label}; arrow keys read points`;
+  const holder = make("div", { class: "holder", tabindex: 0, role: "group", "aria-label": words });
+  const ring = toNode(element("circle", { r: 9, class: "ring", visibility: "hidden" }));
+  let points = [];
   let present = null;
-  const show = (point) => {
+  const visit = (point) => {
     present = point;
-    drawn.ring.setAttribute("visibility", point ? "visible" : "hidden");
+    ring.setAttribute("visibility", point ? "visible" : "hidden");
     if (!point) return;
-    drawn.ring.setAttribute("cx", point.px);
-    drawn.ring.setAttribute("cy", point.py);
+    ring.setAttribute("cx", point.px);
+    ring.setAttribute("cy", point.py);
     say(pointWords(plot, point));
   };
   const draw = (space) => {
-    drawn = drawPlot(holder, plot, visible, space);
-    present = null;
+    const width = Math.max(260, Math.round(space));
+    const height = plot.square ? width : Math.round(Math.min(380, Math.max(240, 0.62 * width)));
+    const drawn = drawPlot(plot, plot.curves.filter(visible), { width, height, colours: colours() });
+    const svg = toNode(picture(width, height, { "aria-hidden": "true" }, ...drawn.parts));
+    points = drawn.points;
+    visit(null);
+    svg.append(ring);
+    holder.replaceChildren(svg);
   };
   const point = (event) => {
-    const area = drawn.svg.getBoundingClientRect();
-    show(nearestPoint(drawn.points, event.clientX - area.left, event.clientY - area.top));
+    const area = holder.getBoundingClientRect();
+    visit(nearestPoint(points, event.clientX - area.left, event.clientY - area.top));
   };
   holder.addEventListener("pointermove", point);
   holder.addEventListener("pointerdown", point);
-  holder.addEventListener("pointerleave", () => show(null));
+  holder.addEventListener("pointerleave", () => visit(null));
   holder.addEventListener("keydown", (event) => {
-    if (event.key === "Escape") show(null);
+    if (event.key === "Escape") visit(null);
     if (!event.key.startsWith("Arrow")) return;
     event.preventDefault();
-    show(neighbour(drawn.points, present, event.key));
+    visit(neighbour(points, present, event.key));
   });
+  const box = make("div", { class: "plot" }, plot.title ? make("h3", {}, plot.title) : null, holder);
   return { box, draw, holder };
 }
 
 function valueTable(view) {
-  const table = element("table");
-  const head = table.createTHead().insertRow();
-  for (const name of ["plot", "curve", "x", "value", "± error", "trials"]) {
-    const cell = element("th", "", name);
-    cell.scope = "col";
-    head.append(cell);
-  }
-  const body = table.createTBody();
-  for (const plot of view.plots) {
-    for (const curve of plot.curves.filter((c) => c.mark !== "dots")) {
-      curve.x.forEach((x, i) => {
-        const row = body.insertRow();
-        const name = [curve.series, curve.role].filter(Boolean).join(", ");
-        const error = curve.stderr[i] === undefined || curve.stderr[i] === null ? "" : short(curve.stderr[i]);
-        for (const text of [plot.title, name, short(x), short(curve.y[i]), error, curve.trials[i] ?? ""]) {
-          row.insertCell().textContent = text;
-        }
-      });
-    }
-  }
-  return table;
+  const row = (kind, cells) => make("tr", {}, ...cells.map((cell) => make(kind, kind === "th" ? { scope: "col" } : {}, cell)));
+  const curves = view.plots.flatMap((plot) => plot.curves.filter((c) => c.mark !== "dots").map((curve) => [plot, curve]));
+  const rows = curves.flatMap(([plot, curve]) => curve.x.map((x, i) => row("td", [
+    plot.title, nameOf(curve), show(x, 4), show(curve.y[i], 4),
+    Number.isFinite(curve.stderr[i]) ? show(curve.stderr[i], 4) : "", curve.trials[i] ?? "",
+  ])));
+  const head = row("th", ["plot", "curve", "x", "value", "± error", "trials"]);
+  return make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows));
 }
 
 // The numbers of all curves, made when a reader asks for them.
 function numbers(view) {
-  const details = element("details", "numbers");
-  details.append(element("summary", "", "Numbers of these curves as a table"));
+  const name = "Numbers of these curves";
+  const details = make("details", { class: "numbers" }, make("summary", {}, `${name} as a table`));
   details.addEventListener("toggle", () => {
-    if (!details.open || details.querySelector("table")) return;
-    const scroll = element("div", "scroll");
-    scroll.tabIndex = 0;
-    scroll.setAttribute("role", "region");
-    scroll.setAttribute("aria-label", "Numbers of these curves");
-    scroll.append(valueTable(view));
-    details.append(scroll);
-  });
+    details.append(make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": name }, valueTable(view)));
+  }, { once: true });
   return details;
 }
 
@@ -127,30 +136,30 @@ function drawAll(plots) {
   plots.forEach((plot, i) => plot.draw(spaces[i]));
 }
 
-function buildPanel(figure) {
-  const view = JSON.parse(figure.querySelector("script[type='application/json']").textContent);
-  const chart = element("div", "chart");
-  const said = element("output", "said", "Point at the picture, or press Tab and the arrow keys, to read values and errors.");
-  said.setAttribute("aria-live", "polite");
+function buildPanel(data) {
+  const view = JSON.parse(data.textContent);
+  const said = make("output", { class: "said", "aria-live": "polite" }, HELP);
   const say = (words) => { said.textContent = words; };
   const off = { series: new Set(), role: new Set() };
   const visible = (curve) => !off.series.has(curve.series) && !off.role.has(curve.role);
   const plots = view.plots.map((plot) => buildPlot(plot, visible, say));
-  const redraw = () => drawAll(plots);
   const curves = view.plots.flatMap((plot) => plot.curves);
+  const grid = make("div", { class: view.plots.length > 1 || view.maps.length > 1 ? "plots several" : "plots" },
+    ...view.maps.map((map) => buildMap(map, say)), ...plots.map((plot) => plot.box));
+  const chart = make("div", { class: "chart" });
   if (curves.length) {
-    chart.append(switches(curves, "series", off.series, redraw), switches(curves, "role", off.role, redraw));
+    chart.append(...["series", "role"].map((property) =>
+      switches(curves, property, off[property], () => drawAll(plots))));
   }
-  const grid = element("div", view.plots.length > 1 || view.maps.length > 1 ? "plots several" : "plots");
-  grid.append(...view.maps.map((map) => buildMap(map, say)), ...plots.map((plot) => plot.box));
   chart.append(grid);
-  if (view.maps.length) {
-    const label = element("p", "axis-words", `Colours: ${view.maps[0].value_label}`);
-    if (view.maps[0].levels) label.textContent += "; orange: none of these";
-    chart.append(label, colourBar(view.maps[0]));
+  const [map] = view.maps;
+  if (map) {
+    const words = `Colours: ${map.value_label}${map.levels ? "; orange: none of these" : ""}`;
+    chart.append(make("p", { class: "axis-words" }, words), colourBar(map));
   }
   chart.append(said);
   if (curves.length) chart.append(numbers(view));
+  const figure = data.closest("figure");
   figure.prepend(chart);
   figure.querySelector("img").hidden = true;
   return { grid, plots };
@@ -158,10 +167,10 @@ function buildPanel(figure) {
 
 // All at once, before the page is first shown: links lead to where panels stay.
 function buildPanels() {
-  const figures = [...document.querySelectorAll("figure.panel-figure")]
-    .filter((figure) => figure.querySelector("script[type='application/json']"));
-  const panels = figures.map((figure) => buildPanel(figure));
-  drawAll(panels.flatMap((panel) => panel.plots));
+  const panels = [...document.querySelectorAll("figure script[type='application/json']")].map(buildPanel);
+  const drawEvery = () => drawAll(panels.flatMap((panel) => panel.plots));
+  drawEvery();
+  dark.addEventListener("change", drawEvery);
   const widths = new Map(panels.map((panel) => [panel.grid, panel.grid.clientWidth]));
   const watch = new ResizeObserver((entries) => {
     const changed = new Set(entries.map((e) => e.target).filter((g) => g.clientWidth !== widths.get(g)));
@@ -178,8 +187,7 @@ function markPresent() {
   const watch = new IntersectionObserver((entries) => {
     for (const entry of entries.filter((e) => e.isIntersecting)) {
       links.forEach((link) => link.removeAttribute("aria-current"));
-      const link = links.get(entry.target.id);
-      if (link) link.setAttribute("aria-current", "true");
+      links.get(entry.target.id)?.setAttribute("aria-current", "true");
     }
   }, { rootMargin: "-20% 0px -70% 0px" });
   document.querySelectorAll("section.panel").forEach((section) => watch.observe(section));
@@ -188,7 +196,7 @@ function markPresent() {
 // Beside wide pages the list stays open; above narrow ones it closes when a panel is chosen.
 function openList() {
   const list = document.querySelector("nav details");
-  const wide = window.matchMedia("(min-width: 68rem)");
+  const wide = matchMedia("(min-width: 68rem)");
   const follow = () => { list.open = wide.matches; };
   follow();
   wide.addEventListener("change", follow);

@@ -1,8 +1,9 @@
 // Choices above the charts: models, metrics, presets, sources of data, pins.
 
-import { isOf, modelLabel } from "./colours.js";
-import { show } from "./numbers.js";
-import { byId, lineSample, make } from "./page.js";
+import { make } from "../../../plotting/page/elements.js";
+import { show } from "../../../plotting/page/numbers.js";
+import { isOf, modelLabel } from "./models.js";
+import { byId, colours, lineSample } from "./page.js";
 import { forServer } from "./state.js";
 
 /** Return the models after a click on one: at least one stays. */
@@ -19,7 +20,7 @@ export function toggled(models, name, order) {
 
 /** Show the models as buttons with a sample of their line. */
 export function showModels(state, description, styles, onToggle) {
-  if (unchanged(byId("models"), [state.models, styles, description.models])) return;
+  if (unchanged(byId("models"), [state.models, colours(), description.models])) return;
   const button = (name, label, sentence) => {
     const pressed = state.models.includes(name);
     return make("button", {

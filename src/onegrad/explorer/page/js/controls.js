@@ -1,10 +1,31 @@
 // Controls made from the server's description of the problem: no field is named here.
 
-import { placeOf, PLACES, show, valueAt } from "./numbers.js";
-import { byId, make, named } from "./page.js";
+import { make } from "../../../plotting/page/elements.js";
+import { show } from "../../../plotting/page/numbers.js";
+import { byId, named } from "./page.js";
 import { applies, fieldValue, same } from "./state.js";
 
 const OWN = "own"; // a string that is not among those offered
+export const PLACES = 200; // of a slider, from its low to its high end
+
+/** Return the value at a slider's place, rounded to what one would write. */
+export function valueAt(place, { low, high, scale, kind }) {
+  const t = place / PLACES;
+  const raw = scale === "log" ? low * (high / low) ** t : low + (high - low) * t;
+  if (kind === "count") return Math.round(Number(raw.toPrecision(3)));
+  if (place <= 0) return low;
+  if (place >= PLACES) return high;
+  const cell = scale === "log" ? raw * Math.log(high / low) / PLACES : (high - low) / PLACES;
+  const digits = Math.max(0, Math.ceil(-Math.log10(cell)));
+  return Number(raw.toFixed(Math.min(digits, 12)));
+}
+
+/** Return the place of a value on a slider, inside its ends. */
+export function placeOf(value, { low, high, scale }) {
+  const t =
+    scale === "log" ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low);
+  return Math.round(PLACES * Math.min(1, Math.max(0, Number.isFinite(t) ? t : 0)));
+}
 
 /**
  * Return `{describe, update, mark}` of the panel of controls. `onSet(control, value)` is called by every

@@ -1,30 +1,16 @@
 // From an answer of the server to lines, bands and points that can be drawn.
 
-/** Return the slopes at each knot that keep every piece between two knots monotone. */
+/** Return the slopes at each knot that keep every piece between two knots monotone, as PCHIP has them. */
 function monotoneSlopes(xs, ys) {
-  const count = xs.length;
-  const secants = [];
-  for (let i = 0; i + 1 < count; i += 1) secants.push((ys[i + 1] - ys[i]) / (xs[i + 1] - xs[i]));
-  const slopes = [secants[0]];
-  for (let i = 1; i + 1 < count; i += 1) {
-    const [left, right] = [secants[i - 1], secants[i]];
-    slopes.push(left * right <= 0 ? 0 : (left + right) / 2);
-  }
-  slopes.push(secants[count - 2]);
-  for (let i = 0; i + 1 < count; i += 1) {
-    if (secants[i] === 0) {
-      slopes[i] = 0;
-      slopes[i + 1] = 0;
-      continue;
-    }
-    const [a, b] = [slopes[i] / secants[i], slopes[i + 1] / secants[i]];
-    const length = Math.hypot(a, b);
-    if (length > 3) {
-      slopes[i] = (3 * a * secants[i]) / length;
-      slopes[i + 1] = (3 * b * secants[i]) / length;
-    }
-  }
-  return slopes;
+  const widths = xs.slice(1).map((x, i) => x - xs[i]);
+  const secants = widths.map((width, i) => (ys[i + 1] - ys[i]) / width);
+  const inner = secants.slice(1).map((right, i) => {
+    const left = secants[i];
+    if (left * right <= 0) return 0;
+    const [a, b] = [widths[i] + 2 * widths[i + 1], 2 * widths[i] + widths[i + 1]];
+    return (a + b) / (a / left + b / right);
+  });
+  return [secants[0], ...inner, secants.at(-1)];
 }
 
 /** Return the value of one cubic piece at x, between knots i and i + 1. */
@@ -123,20 +109,14 @@ export function heldMetrics(answer) {
   return names;
 }
 
-/** Return one metric's lines of an answer: {model, values, low, high}, on the grid. */
-export function linesOf(answer, metric, grid, { log, band }) {
+/** Return one metric's lines of an answer on the grid: {model, x, y, band}. */
+export function linesOf(answer, metric, grid, { log, band = false }) {
   const on = (ys) => (grid === answer.x ? ys : interpolate(answer.x, ys, grid, { log }));
   return Object.entries(answer.curves).filter(([, curve]) => curve[metric]).map(([model, curve]) => {
-    const values = curve[metric];
-    const errors = band ? curve.theory_error : null;
-    const bound = (sign) => errors && on(values.map((value, i) => shifted(value, errors[i], sign)));
-    return { model, values: on(values), low: bound(-1), high: bound(1) };
+    const y = on(curve[metric]);
+    const errors = band ? on(curve.theory_error) : null;
+    return { model, x: grid, y, band: errors && y.map((value, i) => Math.abs(value) * Math.min(errors[i] ?? 0, 0.98)) };
   });
-}
-
-function shifted(value, error, sign) {
-  if (!Number.isFinite(value)) return null;
-  return value * Math.max(1 + sign * (error ?? 0), 0.02);
 }
 
 /** Return one row per model of what it does at x: values by metric, theory error, gap. */

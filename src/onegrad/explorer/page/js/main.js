@@ -1,14 +1,15 @@
 // The page: one state, what it shows, and what changes it.
 
-import { axisOf, createCharts, showReadings } from "./charts.js";
+import { axisOf, createCharts } from "./charts.js";
 import {
   createPins, fillSelect, pinName, showMetrics, showModels, showPresets, showSources, toggled,
 } from "./choices.js";
-import { createTheme, isDark, modelStyles, takeKeptTheme } from "./colours.js";
 import { createControls } from "./controls.js";
 import { heldMetrics } from "./curves.js";
-import { createKeeping } from "./export.js";
-import { announce, byId } from "./page.js";
+import { createExport } from "./export.js";
+import { modelStyles } from "./models.js";
+import { announce, byId, createTheme, takeSavedTheme } from "./page.js";
+import { showReadings } from "./readings.js";
 import { connect, createEngine, delayed, REFINED_POINTS } from "./requests.js";
 import { createSimulation } from "./simulation.js";
 import {
@@ -36,7 +37,7 @@ const engine = createEngine(server, {
   beside,
 });
 const controls = createControls((control, value) => change(withField(state, control, value, paths())));
-const charts = createCharts({ onGo: goAlong, onDrawn: () => drawn() });
+const charts = createCharts({ onGo: goAlong, onDrawn: drawn });
 const map = createMap({ onGo: goOnMap });
 const pins = createPins({ onAnswer: paint, onRemove: unpin });
 const simulation = createSimulation({ server, onPoint: paint });
@@ -82,7 +83,7 @@ function showState() {
   fillSelect(byId("axis"), description.axes.map((axis) => ({
     value: axis.path, label: axis.symbol ? `${axis.label} (${axis.symbol})` : axis.label,
   })), state.axis);
-  const styles = modelStyles(state.models, description.models, isDark());
+  const styles = modelStyles(state.models, description.models);
   showModels(state, description, styles, (name) =>
     change(withShown(state, { models: toggled(state.models, name, description.models) })));
   byId("log").checked = state.log;
@@ -125,7 +126,7 @@ function paint() {
     change(withShown(state, { metrics: toggled(metrics.map((m) => m.name), name, known) })));
   const inputs = { answer, state, description, points: simulation.points(), pins: pins.answers(state) };
   charts.update(inputs, metrics);
-  const styles = modelStyles(state.models, description.models, isDark());
+  const styles = modelStyles(state.models, description.models);
   const axis = axisOf(description, answer.axis);
   showReadings({ answer, draft, metrics, description, axis, styles });
   if (!metrics.length) drawn(); // nothing to draw is an answer too
@@ -218,8 +219,8 @@ function wire() {
   addEventListener("popstate", () => {
     if (location.hash.slice(1) !== writeState(state)) change(readState(location.hash, start));
   });
-  createKeeping({ server, now: () => ({
-    state, answer: shown.answer, points: simulation.points(), pins: pins.answers(state), views: charts.views(),
+  createExport({ server, now: () => ({
+    state, answer: shown.answer, points: simulation.points(), pins: pins.answers(state), pictures: charts.pictures(),
   }) });
   createTheme(() => {
     showState();
@@ -242,7 +243,7 @@ async function begin() {
   lookForSources(SOURCE_PAUSES);
 }
 
-takeKeptTheme();
+takeSavedTheme();
 begin().catch((error) => {
   byId("page").classList.remove("loading");
   takeError(error);

@@ -1,27 +1,8 @@
-// Elements of the page, made without a word of HTML in strings.
+// The page's elements by their ids, its light or dark theme, and what screen readers hear.
 
-const SVG = "http://www.w3.org/2000/svg";
-
-function attach(element, attributes, children) {
-  for (const [name, value] of Object.entries(attributes)) {
-    if (value === null || value === undefined) continue;
-    if (value === false && !name.startsWith("aria-")) continue;
-    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else element.setAttribute(name, value === true && !name.startsWith("aria-") ? "" : String(value));
-  }
-  element.append(...children.filter((child) => child !== null && child !== undefined));
-  return element;
-}
-
-/** Return an HTML element; `onclick` and the like are listeners, true is an empty attribute. */
-export function make(name, attributes = {}, ...children) {
-  return attach(document.createElement(name), attributes, children);
-}
-
-/** Return an SVG element. */
-export function draw(name, attributes = {}, ...children) {
-  return attach(document.createElementNS(SVG, name), attributes, children);
-}
+import { swatch } from "../../../plotting/page/chart.js";
+import { COLOURS } from "../../../plotting/page/colours.js";
+import { make, toNode } from "../../../plotting/page/elements.js";
 
 /** Return the element of this id; the page must have it. */
 export function byId(id) {
@@ -30,18 +11,9 @@ export function byId(id) {
   return element;
 }
 
-/** Return a short sample of a line as a picture for legends. */
-export function lineSample({ colour, dash }, faded = false) {
-  return draw(
-    "svg",
-    { class: "sample", viewBox: "0 0 30 8", "aria-hidden": "true" },
-    draw("line", {
-      x1: 1, x2: 29, y1: 4, y2: 4, stroke: colour,
-      "stroke-width": faded ? 1.5 : 3,
-      "stroke-dasharray": dash.join(" ") || null,
-      opacity: faded ? 0.7 : null,
-    }),
-  );
+/** Return a short sample of a model's line for legends. */
+export function lineSample(style) {
+  return toNode(swatch(style, colours()));
 }
 
 /** Return a name and its symbol as parts of a label, apart for eyes and for screen readers. */
@@ -51,10 +23,57 @@ export function named(label, symbol) {
 
 let saying = 0;
 
-/** Tell screen readers a result, once the hands are still. */
+/** Tell screen readers a result after a short pause. */
 export function announce(text) {
   clearTimeout(saying);
-  saying = setTimeout(() => {
-    byId("live").textContent = text;
-  }, 700);
+  saying = setTimeout(() => { byId("live").textContent = text; }, 700);
+}
+
+const THEME = "onegrad-theme"; // in the browser's storage, which may be forbidden
+const systemTheme = () => matchMedia("(prefers-color-scheme: dark)");
+
+/** Return whether the page is dark: as chosen, else as the system says. */
+function isDark() {
+  const chosen = document.documentElement.dataset.theme;
+  return chosen ? chosen === "dark" : systemTheme().matches;
+}
+
+/** Return the colours of pictures in the present theme. */
+export function colours() {
+  return COLOURS[isDark() ? "dark" : "light"];
+}
+
+/** Take the theme that was chosen before; first of all, so that nothing flashes. */
+export function takeSavedTheme() {
+  try {
+    const chosen = localStorage.getItem(THEME);
+    if (chosen === "dark" || chosen === "light") document.documentElement.dataset.theme = chosen;
+  } catch {
+    // the system's theme stays
+  }
+}
+
+/** Wire the switch; `onChange` redraws what has colours of its own. */
+export function createTheme(onChange) {
+  const button = byId("theme");
+  const show = () => {
+    button.setAttribute("aria-pressed", isDark());
+    button.textContent = isDark() ? "☀" : "☾";
+  };
+  button.addEventListener("click", () => {
+    const next = isDark() ? "light" : "dark";
+    document.documentElement.dataset.theme = next;
+    try {
+      localStorage.setItem(THEME, next);
+    } catch {
+      byId("live").textContent = "The theme cannot be saved: storage is forbidden";
+    }
+    show();
+    onChange();
+  });
+  systemTheme().addEventListener("change", () => {
+    show();
+    onChange();
+  });
+  show();
 }

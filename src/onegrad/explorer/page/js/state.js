@@ -95,7 +95,7 @@ const SHOW = "show.";
 /** Return the text of a field's value: as it reads, quoted only where it would be misread. */
 export function writeValue(value) {
   if (typeof value !== "string") return JSON.stringify(value);
-  return readsAsJson(value) ? JSON.stringify(value) : value;
+  return readValue(value) === value ? value : JSON.stringify(value);
 }
 
 /** Return the value of a string: as JSON if it is JSON, else the string itself. */
@@ -107,36 +107,16 @@ export function readValue(text) {
   }
 }
 
-function readsAsJson(text) {
-  return readValue(text) !== text;
-}
-
-function encode(text) {
-  // What an address may hold as it is stays readable.
-  return encodeURIComponent(text).replace(/%(2C|3A|2F|40|24|3B|28|29|2A|21|27|5B|5D)/g, (code) =>
-    decodeURIComponent(code),
-  );
-}
-
-function decode(text) {
-  try {
-    return decodeURIComponent(text.replace(/\+/g, " "));
-  } catch {
-    return text;
-  }
-}
-
 /** Return pairs of key and text as a fragment of an address, or as the text of a pin in it. */
 function join(pairs) {
-  return pairs.map(([key, text]) => `${encode(key)}=${encode(text)}`).join("&");
+  // Characters that an address may hold as they are stay readable.
+  return String(new URLSearchParams(pairs)).replace(/%(2C|3A|2F|40|24|3B|28|29|21|27|5B|5D)/g, (code) =>
+    decodeURIComponent(code));
 }
 
 /** Return the pairs of such a fragment. */
 function split(text) {
-  return text.split("&").map((pair) => {
-    const [key, ...rest] = pair.split("=");
-    return [decode(key), decode(rest.join("="))];
-  }).filter(([key]) => key);
+  return [...new URLSearchParams(text)].filter(([key]) => key);
 }
 
 /** Return the pairs of the problem and its source, which states and pins have. */

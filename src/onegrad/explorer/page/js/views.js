@@ -1,8 +1,9 @@
 // Views beside the curves: the Hermite degrees, the step, the map of two exponents.
 
-import { cividis } from "./colours.js";
-import { linearTicks, show, showPercent } from "./numbers.js";
-import { announce, byId, draw, make, named } from "./page.js";
+import { cividis } from "../../../plotting/page/colours.js";
+import { element, make, paintCells, toNode } from "../../../plotting/page/elements.js";
+import { linearTicks, show, showPercent } from "../../../plotting/page/numbers.js";
+import { announce, byId, named } from "./page.js";
 
 const WIDTH = 320; // of the pictures
 const FLOOR = 1e-4; // of the gaps that are drawn
@@ -45,8 +46,8 @@ export function showDegrees({ degrees, gaps, smallest, tolerance, sentence }) {
   const parts = [];
   for (const level of [1e-4, 1e-2, 1]) {
     const y = foot - heightOf(level);
-    parts.push(draw("line", { x1: 40, x2: WIDTH, y1: y, y2: y, class: level === tolerance ? "limit" : "grid" }));
-    parts.push(draw("text", { x: 36, y: y + 4, class: "tick end" }, showPercent(level).replace("+", "")));
+    parts.push(element("line", { x1: 40, x2: WIDTH, y1: y, y2: y, class: level === tolerance ? "limit" : "grid" }));
+    parts.push(element("text", { x: 36, y: y + 4, class: "tick end" }, showPercent(level).replace("+", "")));
   }
   degrees.forEach((degree, i) => {
     const known = Number.isFinite(gaps[i]);
@@ -54,9 +55,9 @@ export function showDegrees({ degrees, gaps, smallest, tolerance, sentence }) {
     const x = 46 + slot * i + slot * 0.15;
     const good = degree === smallest;
     const text = (y, strong, words) =>
-      draw("text", { x: x + slot * 0.35, y, class: `tick middle${strong ? " strong" : ""}` }, words);
+      element("text", { x: x + slot * 0.35, y, class: `tick middle${strong ? " strong" : ""}` }, words);
     parts.push(
-      draw("rect", { x, y: foot - height, width: slot * 0.7, height, rx: 2,
+      element("rect", { x, y: foot - height, width: slot * 0.7, height, rx: 2,
         class: `bar${good ? " good" : ""}${gaps[i] < 0 ? " below" : ""}` }),
       text(foot - height - 5, false, known ? shortPercent(gaps[i]) : "–"),
       text(BARS_HEIGHT - 10, good, String(degree)),
@@ -68,7 +69,7 @@ export function showDegrees({ degrees, gaps, smallest, tolerance, sentence }) {
 }
 
 function picture(height, words, parts) {
-  return draw("svg", { viewBox: `0 0 ${WIDTH} ${height}`, role: "img", "aria-label": words }, ...parts);
+  return toNode(element("svg", { viewBox: `0 0 ${WIDTH} ${height}`, role: "img", "aria-label": words }, ...parts));
 }
 
 const [SPECTRUM_HEIGHT, BASE] = [120, 96];
@@ -97,11 +98,11 @@ function spectrum({ bulk, spikes, density, symbol }) {
   const high = 1.08 * Math.max(...bulk, ...spikes, ...density.x);
   const x = (value) => 8 + ((WIDTH - 16) * value) / high;
   const parts = [
-    draw("line", { x1: 4, x2: WIDTH - 4, y1: BASE, y2: BASE, class: "axis" }),
+    element("line", { x1: 4, x2: WIDTH - 4, y1: BASE, y2: BASE, class: "axis" }),
     bulkShape(density, x),
     ...spikes.flatMap((spike) => spikeMark(spike, x(spike))),
     ...linearTicks(0, high, 5).map((tick) =>
-      draw("text", { x: x(tick), y: BASE + 15, class: "tick middle" }, show(tick))),
+      element("text", { x: x(tick), y: BASE + 15, class: "tick middle" }, show(tick))),
   ];
   const outside = `${spikes.length} outside ${spikes.map((spike) => show(spike)).join(", ")}`;
   const words = `Singular values of the first layer ${symbol}: bulk up to ${show(bulk[1])}, ${outside}`;
@@ -113,14 +114,14 @@ function bulkShape(density, x) {
   const y = (value) => BASE - (70 * value) / peak;
   const path = density.x.map((value, i) => `${i ? "L" : "M"}${x(value).toFixed(1)} ${y(density.y[i]).toFixed(1)}`);
   const [first, last] = [x(density.x[0]), x(density.x.at(-1))];
-  return draw("path", { d: `${path.join("")}L${last} ${BASE}L${first} ${BASE}Z`, class: "bulk" });
+  return element("path", { d: `${path.join("")}L${last} ${BASE}L${first} ${BASE}Z`, class: "bulk" });
 }
 
 function spikeMark(spike, at) {
   return [
-    draw("line", { x1: at, x2: at, y1: BASE, y2: BASE - 62, class: "spike" }),
-    draw("circle", { cx: at, cy: BASE - 62, r: 4, class: "spike-head" }),
-    draw("text", { x: Math.min(at, WIDTH - 26), y: BASE - 72, class: "tick middle strong" }, show(spike)),
+    element("line", { x1: at, x2: at, y1: BASE, y2: BASE - 62, class: "spike" }),
+    element("circle", { cx: at, cy: BASE - 62, r: 4, class: "spike-head" }),
+    element("text", { x: Math.min(at, WIDTH - 26), y: BASE - 72, class: "tick middle strong" }, show(spike)),
   ];
 }
 
@@ -192,17 +193,10 @@ export function createMap({ onGo }) {
   }
 
   function paint() {
-    canvas.width = CELLS;
-    canvas.height = CELLS;
-    const pixels = new ImageData(CELLS, CELLS);
-    for (let i = 0; i < CELLS; i += 1) {
-      for (let j = 0; j < CELLS; j += 1) {
-        const gap = bilinear(answer.values, j / (CELLS - 1), 1 - i / (CELLS - 1));
-        const colour = gap === null ? [128, 128, 128] : cividis(gapShare(gap));
-        pixels.data.set([...colour.map(Math.round), gap === null ? 60 : 255], 4 * (i * CELLS + j));
-      }
-    }
-    canvas.getContext("2d").putImageData(pixels, 0, 0);
+    paintCells(canvas, CELLS, CELLS, (j, i) => {
+      const gap = bilinear(answer.values, j / (CELLS - 1), 1 - i / (CELLS - 1));
+      return gap === null ? [128, 128, 128, 60] : [...cividis(gapShare(gap)), 255];
+    });
   }
 
   function mark() {
@@ -217,7 +211,8 @@ export function createMap({ onGo }) {
       const exact = place.alpha === answer.here.alpha && place.beta === answer.here.beta ? answer.here.gap : null;
       const gap = exact ?? gapAt(place);
       names.push(`here α = ${show(place.alpha)}, β = ${show(place.beta)}, gap ${showPercent(gap)}`);
-      says = `Here its test error is ${exact === null ? "about " : ""}${inWords(gap)} the network's. Click, or use the arrow keys, to go elsewhere.`;
+      const about = exact === null ? "about " : "";
+      says = `Here its test error is ${about}${inWords(gap)} the network's. Click, or use the arrow keys, to go elsewhere.`;
     }
     canvas.setAttribute("aria-label", `${names.join("; ")}. Arrow keys move the point.`);
     byId("map-title").textContent = title;
@@ -253,15 +248,9 @@ export function inWords(gap) {
 }
 
 function drawLegend(host) {
-  const stops = Array.from({ length: 41 }, (_, i) => {
-    const stop = make("i");
-    stop.style.background = `rgb(${cividis(i / 40).map(Math.round).join(" ")})`;
-    return stop;
-  });
-  host.replaceChildren(
-    make("span", { class: "ramp", "aria-hidden": "true" }, ...stops),
-    make("span", { class: "ticks" }, ...["≤ 0.1 %", "1 %", "10 %", "≥ 100 %"].map((t) => make("span", {}, t))),
-  );
+  const ramp = make("canvas", { class: "ramp", "aria-hidden": "true" });
+  const ticks = ["≤ 0.1 %", "1 %", "10 %", "≥ 100 %"].map((tick) => make("span", {}, tick));
+  host.replaceChildren(paintCells(ramp, 41, 1, (i) => [...cividis(i / 40), 255]), make("span", { class: "ticks" }, ...ticks));
 }
 
 function between(nodes, share) {
