@@ -1,4 +1,4 @@
-"""One trial of panel 1a written the plain way, as a notebook would: the baseline of panel_1a.py.
+"""One trial of panel 1a written the plain way, as a notebook would: the baseline of cost.py.
 
 Data and dense n×n square roots once per trial; then for every model its own products, its k×k Gram
 matrix and solve, and 5m sampled test points, in float64. It imports nothing of onegrad.

@@ -16,7 +16,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from closed_step import Drawn, Predicted, drawn, predicted, problem_of
 from onegrad import Errors, Problem, maximal_rate_limit, predict, predict_curve, simulate
 from onegrad.plotting.style import STYLES, save
 
@@ -28,6 +27,96 @@ RATIOS = np.array([0.1, 0.2, 0.4, 0.7, 1.0, 1.4, 2.0, 3.0, 5.0])
 STEP_RATIOS = np.array([0.25, 0.35, 0.5, 0.7, 1.0, 2.0, 4.0])
 RATE, LIMIT_RIDGE, LIMIT_WIDTH, LIMIT_SAMPLES = 2.0, 0.1, 2.0, 4.0
 LARGE, LIMIT_DIMENSION = 40_000, 300
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """The law of the step and the types that follow from it."""
+
+    setting: ClosedSetting
+    features: InitialFeatures
+    law: StepLaw
+    types: NeuronTypes
+
+    @property
+    def groups(self) -> BulkGroups:
+        """The groups of bulk directions."""
+        ratio = self.types.frame.bulk / self.setting.step_samples
+        return bulk_groups(self.features.residuals, 0.0, ratio)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """One drawn step in coordinates: spikes, v̂ and e, and what is left."""
+
+    om: Floats  # (η/k)ω of every neuron
+    before: Floats  # neurons × directions, of F
+    after: Floats  # of F̂
+    off_before: Floats  # neurons × n, off the directions
+    off_after: Floats
+    pull: float  # length of the mean step off the spikes
+    cosine: float  # of v̂ with ξ̂ off the spikes
+    noise: Floats  # B = (1/N) Σ r² z zᵀ off the directions, n × n
+    slope: Floats  # A = (1/N) Σ r z zᵀ
+
+
+def problem_of(dimension: int, *, few: bool = False, **changes: object) -> Problem:
+    """Return the problem at (β, α) = (1, 1), where the step's noise is as large as F."""
+    problem = Problem(
+        dimension=dimension,
+        readout={"samples": dimension},
+        network={"activation": "relu", "width": dimension},
+        training={"samples": dimension // 4 if few else dimension},
+        scaling={"strength": 1.0, "weighting": 1.0},
+    )
+    known = {name: value for name, value in changes.items() if value is not None}
+    return problem.replace(**known)
+
+
+def predicted(problem: Problem) -> Predicted:
+    """Return the law without draws."""
+    setting = closed_problem(problem).settings[0].setting
+    types = initial_types(setting, 1200)
+    features = initial_features(setting, types)
+    return Predicted(setting, features, step_law(setting, types, features), trained(setting))
+
+
+def drawn(problem: Problem, trial: int) -> Drawn:
+    """Return one drawn step in the coordinates of the law."""
+    instance = draw(problem, seed=0, trial=trial)
+    run = Run(instance)
+    first, second = run.layers.first, run.layers.second
+    batch = instance.step_batch()
+    after = run.advance().first
+    sigma = functions.get_activation(problem.network.activation)
+    entry = 1 / np.sqrt(instance.scales.trace)
+    sizes = np.linalg.norm(batch.inputs, axis=1) * entry
+    outputs = sigma(batch.inputs @ first.T) @ second / np.sqrt(len(second))
+    residual = batch.labels - outputs
+    slope = smoothed_derivatives(sigma, np.zeros_like(sizes), sizes, 1)[1]
+    mean = (residual * slope) @ batch.inputs / len(sizes)
+    spikes = np.linalg.qr(np.column_stack([g.directions for g in instance.mixture.components]))[0]
+    mean -= spikes @ (spikes.T @ mean)
+    teacher = np.ravel(instance.teacher.directions)
+    teacher = teacher - spikes @ (spikes.T @ teacher)
+    size = np.linalg.norm(teacher)
+    kept = [spikes, mean, teacher] if size > NOTHING else [spikes, mean]
+    columns = np.column_stack(kept)
+    basis = np.linalg.qr(columns)[0]
+    basis *= np.sign(np.sum(basis * columns, axis=0))
+    inputs = batch.inputs - (batch.inputs @ basis) @ basis.T
+    rate = instance.scales.learning_rate / len(second)
+    return Drawn(
+        rate * np.sqrt(len(second)) * second,
+        first @ basis,
+        after @ basis,
+        first - (first @ basis) @ basis.T,
+        after - (after @ basis) @ basis.T,
+        float(np.linalg.norm(mean)),
+        float(mean @ teacher / size / np.linalg.norm(mean)) if size > NOTHING else 0.0,
+        (inputs * (residual**2)[:, None]).T @ inputs / len(sizes),
+        (inputs * residual[:, None]).T @ inputs / len(sizes),
+    )
 
 
 def step_picture() -> None:

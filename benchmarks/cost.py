@@ -1,0 +1,419 @@
+"""How long computations take, and how much memory.
+
+    python benchmarks/cost.py closed               # the closed theory: points, curves, tuning
+    python benchmarks/cost.py types                # a draw of theory by types; further points
+    python benchmarks/cost.py readouts             # convex losses over one ridge regression
+    python benchmarks/cost.py trial                # the cost model against the clock; memory
+    python benchmarks/cost.py steps                # several steps over several times one step
+    python benchmarks/cost.py sweep                # the overhead of a sweep's engine and store
+    python benchmarks/cost.py textbook [1a|4a]     # panels beside benchmarks/textbook.py
+
+`--size` changes the dimension (the largest one of `trial`), and the other sizes with it. Times are
+those of the processor with one BLAS thread and warm caches, except for `trial`, `sweep` and
+`textbook`, which need a machine with nothing else running.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable
+from functools import partial
+from itertools import product
+from time import perf_counter, process_time
+from typing import Any
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import numpy as np
+
+import textbook
+from onegrad import Problem, Sweep, predict, tune
+from onegrad.calculus.functions import get_activation
+from onegrad.core.convex_readout import fit_convex
+from onegrad.core.draw_cache import Shared
+from onegrad.core.instance import draw
+from onegrad.core.model_names import resolve_models
+from onegrad.core.models import NETWORK
+from onegrad.core.readout import fit_readout
+from onegrad.core.run import Run, finished_run
+from onegrad.core.trial import run_trial
+from onegrad.machine.cost import Rates, measure_rates
+from onegrad.machine.pool import KEEP_PAGES, run_jobs
+from onegrad.papers.panel_registry import PANELS, study_of
+from onegrad.sweeps.driver import run_plan
+from onegrad.sweeps.plan import plan_sweep
+from onegrad.verbs.cost import peak_bytes, seconds, stages
+from onegrad.verbs.predict import PredictedRun, predict_curve, predict_draw
+
+TEACHERS: tuple[dict[str, Any], ...] = (
+    {"direction": "spikes"},
+    {"direction": "random"},
+    {"kind": "labels"},
+)
+EXPONENTS = ((0.74, 0.5), (0.74, 0.0), (0.74, 1.0), (0.5, 0.5), (1.0, 0.5), (0.0, 0.5), (1.0, 0.0))
+POINTS = 60  # of a curve
+LOSSES = ("square", "logistic", "squared_hinge", "hinge", "huber:1")
+RIDGES = (1e-2, 1e-4, 1e-6)
+RATIOS = (5, 4, 3, 2, 1.5, 1.1, 1, 0.9, 0.7, 0.5, 0.4, 0.3, 0.1)  # k/m of panel 1a
+GRID = tuple(product((0.2, 0.5, 0.74, 0.95), (0.1, 0.5, 0.9)))  # (β, α) of panel 4a
+SWEEP_WORKERS = 2
+
+Points = list[tuple[Problem, list[Any]]]
+
+
+def timed(work: Callable[[], object], rounds: int = 3) -> float:
+    """Return the least processor time of a few rounds after one that fills caches."""
+    work()
+    times = []
+    for _ in range(rounds):
+        start = process_time()
+        work()
+        times.append(process_time() - start)
+    return min(times)
+
+
+def closed(options: argparse.Namespace) -> None:
+    """Print the time of points, of curves, of tuning and of the points of figure 1."""
+    n = options.size or 1000
+    one = partial(predict, models="network", method="closed")
+    matrix = np.random.default_rng(0).standard_normal((1000, 1000))
+    unit = timed(lambda: matrix @ matrix, 5)
+    print(f"one 1000 × 1000 product: {1e3 * unit:.1f} ms")
+
+    def problem_of(teacher: dict[str, Any], activation: str, **fields: Any) -> Problem:
+        network = {"width": n, "activation": activation}
+        return Problem(
+            dimension=n, teacher=teacher, network=network, training={"samples": n}, **fields
+        )
+
+    times = []
+    for teacher, activation, (beta, alpha) in product(
+        TEACHERS, ("relu", "tanh", "sigmoid"), EXPONENTS
+    ):
+        scaling = {"strength": beta, "weighting": alpha}
+        times.append(timed(partial(one, problem_of(teacher, activation, scaling=scaling))))
+    low, middle, high = 1e3 * np.quantile(times, [0.1, 0.5, 0.9])
+    print(
+        f"one point, {len(times)} settings: median {middle:.1f} ms, 10 to 90 % {low:.1f} to "
+        f"{high:.1f} ms, largest {1e3 * max(times):.0f} ms"
+    )
+    for large in (10**3, 10**4, 10**5, 10**6):
+        problem = Problem(
+            dimension=large,
+            readout={"samples": large},
+            network={"width": large},
+            teacher={"direction": "spikes"},
+            scaling={"learning_rate": large**0.37, "spread": 13.0},
+        )
+        print(f"n = {large}: {1e3 * timed(partial(one, problem)):.1f} ms", flush=True)
+    counts = [round(m) for m in np.geomspace(100, 10_000, POINTS)]
+    curves: dict[str, dict[str, Any]] = {
+        "m": {"samples": counts},
+        "λ": {"ridge": np.geomspace(1e-6, 1, POINTS)},
+        "β": {"over": {"scaling.strength": np.linspace(0, 1, POINTS).tolist()}},
+        "k": {"over": {"network.width": counts}},
+    }
+    for teacher, activation in product(TEACHERS, ("relu", "tanh")):
+        problem = problem_of(teacher, activation)
+        curve = partial(predict_curve, problem, method="closed")
+        parts = [
+            f"{name} {1e3 * timed(partial(curve, **c), 2):.0f} ms" for name, c in curves.items()
+        ]
+        tuning = timed(partial(tune, problem, method="closed"), 1)
+        about = f"{next(iter(teacher.values()))}, {activation}"
+        print(f"{about}: {POINTS} values of {', '.join(parts)}; tune {tuning:.2f} s", flush=True)
+    points = [
+        (setting.problem, setting.models)
+        for name in ("1a", "1b", "1c")
+        for setting in study_of(PANELS[name]).sweep("paper" if n >= 1000 else "quick").settings()
+    ]
+    theory = timed(lambda: [predict(p, models, method="closed") for p, models in points], 1)
+    simulated = timed(lambda: run_points(points, 0), 1)
+    print(
+        f"figure 1, {len(points)} points: closed theory {theory:.2f} s, one simulated trial "
+        f"{simulated:.1f} s, ratio {simulated / theory:.0f}"
+    )
+
+
+def types(options: argparse.Namespace) -> None:
+    """Print the time of a predicted draw, and of further penalties by each loss."""
+    n = options.size or 1000
+    for factor, teacher, activation in product(
+        (1, 5), ("labels", "index", "sign"), ("relu", "tanh")
+    ):
+        problem = Problem(
+            dimension=n,
+            network={"width": factor * n, "activation": activation},
+            readout={"samples": n, "ridge": 1e-3},
+            training={"samples": n},
+            teacher={"kind": teacher},
+            data={"components": [{"weight": 0.5, "label": s} for s in (1.0, -1.0)]},
+        )
+        drawn = timed(partial(predict_draw, problem, [NETWORK]))
+        solved = PredictedRun(Run(draw(problem)), [NETWORK]).types_after(1)[NETWORK.key]
+        more = []
+        for loss in LOSSES if problem.binary else ("square", "huber:1"):
+            solve = partial(solved.solve, n, problem.ridges[0], loss=loss)
+            more.append(f"{loss} {timed(lambda solve=solve: solve().errors()):.3f}")  # type: ignore[misc]
+        about = f"k = {factor * n}, {teacher}, {activation}"
+        print(f"{about}: {drawn:.2f} s; each further point {', '.join(more)} s", flush=True)
+
+
+def readouts(options: argparse.Namespace) -> None:
+    """Print times of `fit_convex` over `fit_readout`: the mean over four problems, and the largest.
+
+    Features are those of a network after its step on two classes, without and with means.
+    """
+    m = options.size or 1000
+    for width in (m, 3 * m, 3 * m // 10):
+        batches = [
+            _features(m, width, activation, mean)
+            for activation, mean in product(("relu", "tanh"), (0.0, 1.5))
+        ]
+        ridges = [timed(partial(fit_readout, *batch, ridge=1e-4)) for batch in batches]
+        print(f"k = {width}, m = {m}: one ridge regression {1e3 * np.mean(ridges):.1f} ms")
+        for loss in LOSSES:
+            cells = []
+            for ridge in (*RIDGES, RIDGES):
+                ratios = [
+                    timed(partial(fit_convex, *batch, loss=loss, ridge=ridge), 2) / alone
+                    for batch, alone in zip(batches, ridges, strict=True)
+                ]
+                cells.append(f"λ = {ridge}: {np.mean(ratios):.1f} ({max(ratios):.1f})")
+            print(f"  {loss}: {', '.join(cells)}", flush=True)
+
+
+def _features(samples: int, width: int, activation: str, size: float) -> tuple[Any, Any]:
+    """Return features of a network after its step, and labels ±1 by component."""
+    mean = np.full(samples, size / np.sqrt(samples))
+    problem = Problem(
+        dimension=samples,
+        data={"components": [{"weight": 0.5, "mean": mean}, {"weight": 0.5, "mean": -mean}]},
+        teacher={"kind": "labels"},
+        network={"width": width, "activation": activation},
+        readout={"samples": samples},
+    )
+    instance = draw(problem)
+    batch = instance.training_batch()
+    first = finished_run(instance).first
+    return get_activation(activation)(batch.inputs @ first.T), batch.labels
+
+
+def trial(options: argparse.Namespace) -> None:
+    """Print measured and modelled seconds at n = m = k, and the peak memory so far."""
+    sizes = [n for n in (500, 1000, 2000, 4000) if n <= (options.size or 4000)] or [options.size]
+    rates = measure_rates(1024)
+    for verb, run in {"simulate": run_trial, "predict": predict_draw}.items():
+        measured, modelled = [], []
+        for n in sizes:
+            problem = Problem(dimension=n, readout={"samples": n})
+            models = resolve_models(problem, options.models.split(","))
+            run(problem.replace(dimension=100, readout__samples=100), models)  # warm up
+            start = perf_counter()
+            run(problem, models)
+            measured.append(perf_counter() - start)
+            modelled.append(seconds(problem, models, rates, verb=verb))
+            print(
+                f"{verb}, n = {n}: {measured[-1]:.2f} s, modelled {modelled[-1]:.2f} s; peak "
+                f"{_peak():.2f} GB, estimated {peak_bytes(problem, models) / 1e9:.2f} GB",
+                flush=True,
+            )
+        if len(sizes) > 1:
+            slopes = [np.polyfit(np.log(sizes), np.log(t), 1)[0] for t in (measured, modelled)]
+            print(f"{verb}: exponent of n {slopes[0]:.2f} measured, {slopes[1]:.2f} modelled")
+    _print_large_panel(rates)
+
+
+def _peak() -> float:
+    """Return the largest resident memory of this process so far, in GB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
+
+
+def _print_large_panel(rates: Rates) -> None:
+    """Print what panel 4a (18,000 trials, k = m = 1.25 n) would take at n = 4000."""
+    problem = Problem(dimension=4000, readout={"samples": 5000}, teacher={"direction": "spikes"})
+    models = resolve_models(problem, ["network", "linear"])
+    one = seconds(problem, models, rates)
+    flops = sum(s.amount for s in stages(problem, models) if s.resource in ("product", "factor"))
+    print(
+        f"panel 4a at n = 4000: {one:.0f} s and {flops / 1e9:.0f} Gflop per trial, "
+        f"{peak_bytes(problem, models) / 1e9:.1f} GB per worker, {5 * one:.0f} core hours"
+    )
+
+
+def steps(options: argparse.Namespace) -> None:
+    """Print the time of six steps with errors after each, over six times one step."""
+    n, count = options.size or 800, 6
+    one = Problem(
+        dimension=n,
+        network={"width": n},
+        training={"samples": n},
+        teacher={"links": ["z+z**2", "z-z**2"]},
+    )
+    several = one.replace(training__steps=count)
+    for verb, run in (("simulate", run_trial), ("predict", predict_draw)):
+        alone = timed(partial(run, one, resolve_models(one, ["network", "untrained"])), 1)
+        whole = timed(partial(run, several, resolve_models(several, ["network"])), 1)
+        print(f"{verb}: {count} steps {whole:.2f} s, ratio {whole / (count * alone):.2f}")
+
+
+def sweep(options: argparse.Namespace) -> None:
+    """Print the share of the workers' time that is not spent in trials, after their start."""
+    n = options.size or 600
+    problem = Problem(dimension=n, readout={"samples": n})
+    asked = Sweep(problem=problem, models=["network", "hermite"], trials=options.trials or 1000)
+    marks: list[tuple[float, int]] = []
+    with tempfile.TemporaryDirectory() as folder:
+        plan = plan_sweep(asked, folder)
+        results = run_plan(
+            plan,
+            workers=SWEEP_WORKERS,
+            progress=lambda state: marks.append((perf_counter(), state.done)),
+        )
+        rows = list(results.contents.rows.values())
+    start = next(mark for mark in marks if mark[1] >= 2 * SWEEP_WORKERS)  # both are at work
+    wall, done = marks[-1][0] - start[0], marks[-1][1] - start[1]
+    each = sum(row["seconds"] for row in rows) / asked.trials
+    overhead = 1 - each * done / (SWEEP_WORKERS * wall)
+    print(f"{done} trials of {each:.3f} s in {wall:.1f} s: overhead {overhead:.2%}")
+
+
+def run_points(points: Points, trial: int) -> dict[str, float]:
+    """Return ½ test MSE of all points in one trial, which share their draws."""
+    shared, errors = Shared(), {}
+    for problem, models in points:
+        for model, metrics in run_trial(problem, models, trial=trial, shared=shared).items():
+            errors[f"{problem.digest} {model}"] = 0.5 * float(metrics["test_mse"][0])
+    return errors
+
+
+def panel_points(panel: str, n: int, precision: str) -> list[Points]:
+    """Return the points of a panel, those together that share draws and products."""
+    m = n if panel == "1a" else 5 * n // 4
+    base = Problem(dimension=n, readout={"samples": m}, precision=precision)
+    if panel == "1a":
+        groups = [
+            [
+                base.replace(network__width=round(ratio * m), network__activation=activation)
+                for activation in ("relu", "tanh", "sigmoid")
+            ]
+            for ratio in RATIOS
+        ]
+    else:
+        base = base.replace(teacher__direction="spikes")
+        scalings = [{"scaling.strength": b, "scaling.weighting": a} for b, a in GRID]
+        groups = [[base.replace(scaling) for scaling in scalings]]
+    names = ["network", "hermite" if panel == "1a" else "linear"]
+    return [[(p, resolve_models(p, names)) for p in group] for group in groups]
+
+
+def onegrad_jobs(panel: str, n: int, precision: str, cores: int, trials: int) -> list[Any]:
+    """Return the jobs of the worker processes: equal work on 1a, trials on 4a."""
+    groups = panel_points(panel, n, precision)
+    if panel == "4a":
+        return [{"points": groups[0], "trial": number} for number in range(trials)]
+    parts: list[Points] = [[] for _ in range(cores)]
+    for group in groups:  # the widest first
+        min(parts, key=lambda part: sum(p.width**2 for p, _ in part)).extend(group)
+    return [{"points": part, "trial": 0} for part in parts if part]
+
+
+def run_textbook(panel: str, n: int, trials: int) -> None:
+    """Run a panel the plain way; the data of a point of 4a are drawn once, as published."""
+    if panel == "1a":
+        textbook.run([round(r * n) for r in RATIOS], n=n, m=n)
+        return
+    rng, m = np.random.default_rng(0), 5 * n // 4
+    spent = dict.fromkeys(("step", "readout", "test"), 0.0)
+    for beta, alpha in GRID:
+        data = textbook.draw_data(n, m, strength=beta, weighting=alpha, rng=rng, along_spikes=True)
+        for _ in range(trials):
+            textbook.train_models(
+                data, [m], beta, alpha, 1e-4, rng, spent, activations=("relu",), degree=1
+            )
+
+
+def measure_panel(options: argparse.Namespace) -> dict[str, Any]:
+    """Return seconds and errors of one program; called in a process of its own."""
+    panel, n, trials = options.panel, options.size, options.trials
+    if options.measure == "textbook":
+        start = perf_counter()
+        run_textbook(panel, n, trials)
+        return {"seconds": perf_counter() - start, "errors": {}}
+    cores = options.cores
+    jobs = onegrad_jobs(panel, n, options.measure, cores, trials)
+    tiny = onegrad_jobs(panel, 20, options.measure, cores, cores)
+    list(run_jobs(run_points, tiny, workers=cores))  # start the workers
+    start = perf_counter()
+    parts = list(run_jobs(run_points, jobs, workers=cores))
+    taken = perf_counter() - start
+    return {"seconds": taken, "errors": sorted(e for part in parts for e in part.values())}
+
+
+def compare_textbook(options: argparse.Namespace) -> None:
+    """Print the time of one trial of panel 1a, or of trials of 4a, by each program.
+
+    Each program runs in a fresh process: with one BLAS thread, then with all cores (threads for
+    the textbook, worker processes for onegrad). The programs take turns; the best round counts.
+    """
+    options.size = options.size or (1000 if options.panel == "1a" else 400)
+    options.trials = options.trials or 20
+    if options.measure:
+        print(json.dumps(measure_panel(options)))
+        return
+    every = os.cpu_count() or 1
+    for cores in dict.fromkeys((1, every)):
+        best: dict[str, dict[str, Any]] = {}
+        for program in ("textbook", "float64", "mixed") * 2:
+            command = [sys.executable, __file__, *sys.argv[1:], "--measure", program]
+            command += ["--cores", str(cores)]
+            threads = str(cores if program == "textbook" else 1)
+            done = subprocess.run(
+                command,
+                capture_output=True,
+                text=True,
+                check=True,
+                env={**os.environ, **KEEP_PAGES, "OPENBLAS_NUM_THREADS": threads},
+            )
+            run = json.loads(done.stdout.splitlines()[-1])
+            best[program] = min(best.get(program, run), run, key=lambda found: found["seconds"])
+        plain = best["textbook"]["seconds"]
+        print(f"{cores} of {every} cores: textbook {plain:.1f} s")
+        for program in ("float64", "mixed"):
+            taken = best[program]["seconds"]
+            print(f"  onegrad {program}: {taken:.1f} s, {plain / taken:.1f}×", flush=True)
+        pairs = zip(best["mixed"]["errors"], best["float64"]["errors"], strict=True)
+        largest = max(abs(mixed / double - 1) for mixed, double in pairs)
+        print(f"  mixed against float64: largest relative difference {largest:.1e}")
+
+
+PARTS = {f.__name__: f for f in (closed, types, readouts, trial, steps, sweep)}
+PARTS["textbook"] = compare_textbook
+
+
+def main() -> None:
+    """Measure the part that is named."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("part", choices=PARTS)
+    parser.add_argument("panel", nargs="?", choices=("1a", "4a"), default="1a")
+    parser.add_argument("--size", type=int)
+    parser.add_argument("--trials", type=int, help="of sweep and of panel 4a")
+    parser.add_argument("--models", default="network,hermite", help="of trial")
+    parser.add_argument("--measure", help=argparse.SUPPRESS)
+    parser.add_argument("--cores", type=int, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")  # notes of the theory are not the subject here
+    PARTS[options.part](options)
+
+
+if __name__ == "__main__":
+    main()
