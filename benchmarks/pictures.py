@@ -1,15 +1,19 @@
-"""The pictures of docs/closed.md, and the numbers behind them.
+"""The pictures of docs/closed.md and docs/explorer.md, and the numbers behind them.
 
-    python benchmarks/closed_pictures.py [step] [curves] [limit] [--trials 16] [--workers 2]
+    python benchmarks/pictures.py step      # the law of the step beside drawn first layers
+    python benchmarks/pictures.py curves    # closed theory beside simulation
+    python benchmarks/pictures.py limit     # the maximal-rate limit beside both
+    python benchmarks/pictures.py explorer  # screenshots; needs a browser
 
-writes docs/closed-step.png, docs/closed-curves.png and docs/closed-limit.png: the law of the step
-beside drawn first layers, errors beside simulation, and the maximal-rate limit beside both.
+`--trials` sets the number of simulated trials.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 import warnings
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -17,103 +21,91 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from onegrad import Errors, Problem, maximal_rate_limit, predict, predict_curve, simulate
+from onegrad.calculus.expectations import smoothed_derivatives
+from onegrad.calculus.functions import get_activation
+from onegrad.closed.problem import closed_problem
+from onegrad.closed.setting import ClosedSetting
+from onegrad.closed.step import (
+    BulkGroups,
+    StepLaw,
+    bulk_groups,
+    initial_features,
+    initial_types,
+    step_law,
+    trained,
+)
+from onegrad.core.instance import draw
+from onegrad.core.run import Run
+from onegrad.describe.numbers import Floats
 from onegrad.plotting.style import STYLES, save
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
 DOCS = Path(__file__).resolve().parents[1] / "docs"
-DRAWS = 16
+DRAWS, STEP_DIMENSION = 16, 500
 DRAWN, LAW, THIRD = STYLES[0][0], STYLES[1][0], STYLES[4][0]
 STRENGTHS = np.linspace(0.0, 1.0, 9)
 RATIOS = np.array([0.1, 0.2, 0.4, 0.7, 1.0, 1.4, 2.0, 3.0, 5.0])
 STEP_RATIOS = np.array([0.25, 0.35, 0.5, 0.7, 1.0, 2.0, 4.0])
 RATE, LIMIT_RIDGE, LIMIT_WIDTH, LIMIT_SAMPLES = 2.0, 0.1, 2.0, 4.0
 LARGE, LIMIT_DIMENSION = 40_000, 300
-
-
-@dataclass(frozen=True)
-class Predicted:
-    """The law of the step and the types that follow from it."""
-
-    setting: ClosedSetting
-    features: InitialFeatures
-    law: StepLaw
-    types: NeuronTypes
-
-    @property
-    def groups(self) -> BulkGroups:
-        """The groups of bulk directions."""
-        ratio = self.types.frame.bulk / self.setting.step_samples
-        return bulk_groups(self.features.residuals, 0.0, ratio)
+SIMULATED = """() => document.getElementById("simulate-status").textContent
+                  .includes("points simulated")"""
+MOVED = "slider => { slider.value = 60; slider.dispatchEvent(new Event('input')); }"
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """One drawn step in coordinates: spikes, v̂ and e, and what is left."""
+    """One drawn step in coordinates along spikes, v̂ and ê, and off them."""
 
     om: Floats  # (η/k)ω of every neuron
-    before: Floats  # neurons × directions, of F
-    after: Floats  # of F̂
-    off_before: Floats  # neurons × n, off the directions
-    off_after: Floats
-    pull: float  # length of the mean step off the spikes
+    after: Floats  # neurons × directions, of F̂
+    off: Floats  # neurons × n, of F̂ off the directions
     cosine: float  # of v̂ with ξ̂ off the spikes
     noise: Floats  # B = (1/N) Σ r² z zᵀ off the directions, n × n
     slope: Floats  # A = (1/N) Σ r z zᵀ
 
 
-def problem_of(dimension: int, *, few: bool = False, **changes: object) -> Problem:
+def step_problem() -> Problem:
     """Return the problem at (β, α) = (1, 1), where the step's noise is as large as F."""
-    problem = Problem(
-        dimension=dimension,
-        readout={"samples": dimension},
-        network={"activation": "relu", "width": dimension},
-        training={"samples": dimension // 4 if few else dimension},
+    return Problem(
+        dimension=STEP_DIMENSION,
+        readout={"samples": STEP_DIMENSION},
+        network={"activation": "relu", "width": STEP_DIMENSION},
+        training={"samples": STEP_DIMENSION // 4},
         scaling={"strength": 1.0, "weighting": 1.0},
     )
-    known = {name: value for name, value in changes.items() if value is not None}
-    return problem.replace(**known)
-
-
-def predicted(problem: Problem) -> Predicted:
-    """Return the law without draws."""
-    setting = closed_problem(problem).settings[0].setting
-    types = initial_types(setting, 1200)
-    features = initial_features(setting, types)
-    return Predicted(setting, features, step_law(setting, types, features), trained(setting))
 
 
 def drawn(problem: Problem, trial: int) -> Drawn:
-    """Return one drawn step in the coordinates of the law."""
+    """Return one drawn step in the coordinates of the law.
+
+    v̂ is the direction of the mean step over all neurons that could have been drawn,
+    (1/N) Σ r E_f[σ'(fᵀx)] x, off the spikes.
+    """
     instance = draw(problem, seed=0, trial=trial)
     run = Run(instance)
     first, second = run.layers.first, run.layers.second
     batch = instance.step_batch()
     after = run.advance().first
-    sigma = functions.get_activation(problem.network.activation)
-    entry = 1 / np.sqrt(instance.scales.trace)
-    sizes = np.linalg.norm(batch.inputs, axis=1) * entry
-    outputs = sigma(batch.inputs @ first.T) @ second / np.sqrt(len(second))
-    residual = batch.labels - outputs
+    sigma = get_activation(problem.network.activation)
+    sizes = np.linalg.norm(batch.inputs, axis=1) / np.sqrt(instance.scales.trace)
+    residual = batch.labels - sigma(batch.inputs @ first.T) @ second / np.sqrt(len(second))
     slope = smoothed_derivatives(sigma, np.zeros_like(sizes), sizes, 1)[1]
     mean = (residual * slope) @ batch.inputs / len(sizes)
     spikes = np.linalg.qr(np.column_stack([g.directions for g in instance.mixture.components]))[0]
     mean -= spikes @ (spikes.T @ mean)
     teacher = np.ravel(instance.teacher.directions)
     teacher = teacher - spikes @ (spikes.T @ teacher)
-    size = np.linalg.norm(teacher)
-    kept = [spikes, mean, teacher] if size > NOTHING else [spikes, mean]
-    columns = np.column_stack(kept)
+    columns = np.column_stack([spikes, mean, teacher])
     basis = np.linalg.qr(columns)[0]
     basis *= np.sign(np.sum(basis * columns, axis=0))
     inputs = batch.inputs - (batch.inputs @ basis) @ basis.T
-    rate = instance.scales.learning_rate / len(second)
     return Drawn(
-        rate * np.sqrt(len(second)) * second,
-        first @ basis,
+        instance.scales.learning_rate / np.sqrt(len(second)) * second,
         after @ basis,
-        first - (first @ basis) @ basis.T,
         after - (after @ basis) @ basis.T,
-        float(np.linalg.norm(mean)),
-        float(mean @ teacher / size / np.linalg.norm(mean)) if size > NOTHING else 0.0,
+        float(mean @ teacher / np.linalg.norm(teacher) / np.linalg.norm(mean)),
         (inputs * (residual**2)[:, None]).T @ inputs / len(sizes),
         (inputs * residual[:, None]).T @ inputs / len(sizes),
     )
@@ -121,21 +113,26 @@ def drawn(problem: Problem, trial: int) -> Drawn:
 
 def step_picture() -> None:
     """Draw the law of the step beside drawn first layers."""
-    problem = problem_of(500, few=True)
-    law = predicted(problem)
+    problem = step_problem()
+    setting = closed_problem(problem).settings[0].setting
+    types = initial_types(setting, 1200)
+    features = initial_features(setting, types)
+    law = step_law(setting, types, features)
+    frame = trained(setting).frame
+    groups = bulk_groups(features.residuals, 0.0, frame.bulk / setting.step_samples)
     draws = [drawn(problem, trial) for trial in range(DRAWS)]
     figure = Figure(figsize=(9.6, 7.6), layout="constrained")
     axes = figure.subplots(2, 2)
     _plane(axes[0, 0], law, draws)
-    _along(axes[0, 1], law, draws[0])
-    _lengths(axes[1, 0], law, draws[0])
-    _groups(axes[1, 1], law, draws[0])
+    _along(axes[0, 1], setting, law, draws[0])
+    _lengths(axes[1, 0], setting, law, frame.bulk * setting.row_variance, draws[0])
+    _groups(axes[1, 1], groups, draws[0])
     save(figure, DOCS / "closed-step.png", form="png")
 
 
-def _plane(axes: Axes, law: Predicted, draws: list[Drawn]) -> None:
+def _plane(axes: Axes, law: StepLaw, draws: list[Drawn]) -> None:
     """Draw the plane of ξ̂ and ν̂ with v̂ and e."""
-    cosine = law.law.cosine
+    cosine = law.cosine
     sine = np.sqrt(1 - cosine**2)
     for own in draws:
         place = own.cosine, np.sqrt(1 - own.cosine**2)
@@ -158,16 +155,16 @@ def _plane(axes: Axes, law: Predicted, draws: list[Drawn]) -> None:
     axes.set_title("the plane of the step: v̂ and ê join the spikes in S", fontsize=10)
 
 
-def _along(axes: Axes, law: Predicted, own: Drawn) -> None:
+def _along(axes: Axes, setting: ClosedSetting, law: StepLaw, own: Drawn) -> None:
     """Draw the neurons' coordinates along v̂."""
-    place, step = 2, law.setting.step
+    place, step = 2, setting.step
     omega = own.om / step
     axes.plot(omega, own.after[:, place], ".", color=DRAWN, markersize=4, label="neurons, one draw")
     grid = np.linspace(omega.min(), omega.max(), 200)
-    mean = step * grid * law.law.pull[place]
-    slope, noise = law.law.slope, law.law.noise
+    mean = step * grid * law.pull[place]
+    slope, noise = law.slope, law.noise
     linear = np.eye(len(slope)) + (step * grid)[:, None, None] * slope
-    total = law.setting.row_variance * linear @ linear.transpose(0, 2, 1)
+    total = setting.row_variance * linear @ linear.transpose(0, 2, 1)
     total += ((step * grid) ** 2)[:, None, None] * noise
     spread = 2 * np.sqrt(total[:, place, place])
     axes.plot(grid, mean, color=LAW, linewidth=2, label="law: mean")
@@ -178,15 +175,14 @@ def _along(axes: Axes, law: Predicted, own: Drawn) -> None:
     axes.set_title("along v̂", fontsize=10)
 
 
-def _lengths(axes: Axes, law: Predicted, own: Drawn) -> None:
+def _lengths(axes: Axes, setting: ClosedSetting, law: StepLaw, start: float, own: Drawn) -> None:
     """Draw the neurons' squared lengths off S."""
-    step = law.setting.step
+    step = setting.step
     omega = own.om / step
     grid = np.linspace(omega.min(), omega.max(), 200)
-    start = law.types.frame.bulk * law.setting.row_variance
-    scale = 1 + step * grid * float(np.mean(law.law.scale))
-    noise = (step * grid) ** 2 * float(np.mean(law.law.bulk_noise))
-    axes.plot(omega, np.sum(own.off_after**2, axis=1), ".", color=DRAWN, markersize=4)
+    scale = 1 + step * grid * float(np.mean(law.scale))
+    noise = (step * grid) ** 2 * float(np.mean(law.bulk_noise))
+    axes.plot(omega, np.sum(own.off**2, axis=1), ".", color=DRAWN, markersize=4)
     axes.plot(grid, scale**2 * start + noise, color=LAW, linewidth=2, label="law: with noise V")
     axes.plot(grid, scale**2 * start, "--", color=LAW, label="law: row scale alone")
     axes.set(xlabel="ω = √k w", ylabel="squared length of f̂ off S", ylim=(0, None))
@@ -194,13 +190,12 @@ def _lengths(axes: Axes, law: Predicted, own: Drawn) -> None:
     axes.set_title("off S: row scale and noise", fontsize=10)
 
 
-def _groups(axes: Axes, law: Predicted, own: Drawn) -> None:
+def _groups(axes: Axes, groups: BulkGroups, own: Drawn) -> None:
     """Draw the groups of bulk directions beside eigenvectors of B."""
     count = len(own.noise) - own.after.shape[1]
     values, vectors = np.linalg.eigh(own.noise / (np.trace(own.noise) / count))
     values, vectors = values[-count:], vectors[:, -count:]
     seen = np.sum(vectors * (own.slope @ vectors), axis=0) - np.trace(own.slope) / count
-    groups = law.groups
     axes.plot(values, seen, ".", color=DRAWN, markersize=5, label="eigenvectors of B, one draw")
     ends = np.array([0.0, 1.6 * values.max()])
     slope = groups.slope[-1] / (groups.noise[-1] - 1)
@@ -220,7 +215,7 @@ def _groups(axes: Axes, law: Predicted, own: Drawn) -> None:
     axes.set_title("off S: noise lies in few directions", fontsize=10)
 
 
-def curves_picture(trials: int, workers: int) -> None:
+def curves_picture(trials: int) -> None:
     """Draw errors along the strength and along the width beside simulation."""
     base = Problem(
         dimension=500,
@@ -236,7 +231,7 @@ def curves_picture(trials: int, workers: int) -> None:
     models = ["network", "linear", "untrained"]
     for axes, (field, values), dense in zip(plots, along.items(), fine, strict=True):
         points = [base.replace({field: float(value)}) for value in values]
-        seen = [simulate(p, models, trials=trials, workers=workers) for p in points]
+        seen = [simulate(p, models, trials=trials, workers=2) for p in points]
         lines = predict_curve(base, over={field: dense}, models=models, method="closed")
         _curves(axes, values, seen, dense, lines)
         _print_deviations(field, values, seen, points)
@@ -313,13 +308,13 @@ def limit_table() -> None:
         print(f"  rate {rate:.1f}:  {numbers}")
 
 
-def limit_picture(trials: int, workers: int) -> None:
+def limit_picture(trials: int) -> None:
     """Draw the limit, closed theory and simulation against the samples of the step."""
     limits, large, own, means, bars = [], [], [], [], []
     print("m̃/n: limit / simulation − 1, closed / simulation − 1, closed at n = 40,000 / limit − 1")
     for ratio in STEP_RATIOS:
         problem = limit_problem(LIMIT_DIMENSION, ratio)
-        errors = simulate(problem, "network", trials=trials, workers=workers).estimate()
+        errors = simulate(problem, "network", trials=trials, workers=2).estimate()
         limits.append(limit_error(ratio))
         own.append(closed_error(problem))
         large.append(closed_error(limit_problem(LARGE, ratio)))
@@ -355,21 +350,54 @@ def closed_error(problem: Problem) -> float:
     return float(predict(problem, "network", method="closed").estimate().mean[0, 0])
 
 
+def explorer_pictures() -> None:
+    """Take the pictures of the explorer, at a size where networks are simulated quickly.
+
+    They show the preset where the linear model fails with simulated points, the same page after a
+    drag to a strength where it holds, and the page on a phone.
+    """
+    from browser_case import browsing, serving, visiting
+
+    with serving("--dimension", "300", "--samples", "300") as address, browsing() as browser:
+        with visiting(browser, address, viewport={"width": 1280, "height": 900}) as visit:
+            page = visit.page
+            visit.wait_settled()
+            page.locator('[data-preset="linear-fails"]').click()
+            visit.wait_drawn(after=1)
+            visit.wait_settled()
+            page.locator("#simulate").click()
+            page.wait_for_function(SIMULATED, timeout=600_000)
+            page.screenshot(path=DOCS / "explorer-fails.png", full_page=True)
+            page.screenshot(path=DOCS / "explorer.png")
+            turn = visit.turn()
+            page.locator("#field-scaling-strength").evaluate(MOVED)
+            visit.wait_drawn(after=turn)
+            visit.wait_settled()
+            page.screenshot(path=DOCS / "explorer-holds.png", full_page=True)
+        phone = {"width": 390, "height": 844}
+        with visiting(browser, address, viewport=phone, color_scheme="dark") as visit:
+            visit.wait_settled()
+            visit.page.screenshot(path=DOCS / "explorer-phone.png")
+
+
 def main() -> None:
-    """Draw the pictures that are named, or all."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("pictures", nargs="*", default=["step", "curves", "limit"])
+    """Draw the pictures that are named."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("pictures", nargs="+", choices=("step", "curves", "limit", "explorer"))
     parser.add_argument("--trials", type=int, default=16)
-    parser.add_argument("--workers", type=int, default=2)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     if "step" in options.pictures:
         step_picture()
     if "curves" in options.pictures:
-        curves_picture(options.trials, options.workers)
+        curves_picture(options.trials)
     if "limit" in options.pictures:
         limit_table()
-        limit_picture(options.trials, options.workers)
+        limit_picture(options.trials)
+    if "explorer" in options.pictures:
+        explorer_pictures()
 
 
 if __name__ == "__main__":
