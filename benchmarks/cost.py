@@ -2,9 +2,7 @@
 
     python benchmarks/cost.py closed               # the closed theory: points, curves, tuning
     python benchmarks/cost.py types                # a draw of theory by types; further points
-    python benchmarks/cost.py readouts             # convex losses over one ridge regression
     python benchmarks/cost.py trial                # the cost model against the clock; memory
-    python benchmarks/cost.py steps                # several steps over several times one step
     python benchmarks/cost.py sweep                # the overhead of a sweep's engine and store
     python benchmarks/cost.py textbook [1a|4a]     # panels beside benchmarks/textbook.py
 
@@ -35,21 +33,18 @@ import numpy as np
 
 import textbook
 from onegrad import Problem, Sweep, predict, tune
-from onegrad.calculus.functions import get_activation
-from onegrad.core.convex_readout import fit_convex
 from onegrad.core.draw_cache import Shared
 from onegrad.core.instance import draw
 from onegrad.core.model_names import resolve_models
 from onegrad.core.models import NETWORK
-from onegrad.core.readout import fit_readout
-from onegrad.core.run import Run, finished_run
+from onegrad.core.run import Run
 from onegrad.core.trial import run_trial
-from onegrad.machine.cost import Rates, measure_rates
+from onegrad.machine.cost import measure_rates
 from onegrad.machine.pool import KEEP_PAGES, run_jobs
 from onegrad.papers.panel_registry import PANELS, study_of
 from onegrad.sweeps.driver import run_plan
 from onegrad.sweeps.plan import plan_sweep
-from onegrad.verbs.cost import peak_bytes, seconds, stages
+from onegrad.verbs.cost import peak_bytes, seconds
 from onegrad.verbs.predict import PredictedRun, predict_curve, predict_draw
 
 TEACHERS: tuple[dict[str, Any], ...] = (
@@ -60,7 +55,6 @@ TEACHERS: tuple[dict[str, Any], ...] = (
 EXPONENTS = ((0.74, 0.5), (0.74, 0.0), (0.74, 1.0), (0.5, 0.5), (1.0, 0.5), (0.0, 0.5), (1.0, 0.0))
 POINTS = 60  # of a curve
 LOSSES = ("square", "logistic", "squared_hinge", "hinge", "huber:1")
-RIDGES = (1e-2, 1e-4, 1e-6)
 RATIOS = (5, 4, 3, 2, 1.5, 1.1, 1, 0.9, 0.7, 0.5, 0.4, 0.3, 0.1)  # k/m of panel 1a
 GRID = tuple(product((0.2, 0.5, 0.74, 0.95), (0.1, 0.5, 0.9)))  # (β, α) of panel 4a
 SWEEP_WORKERS = 2
@@ -166,46 +160,6 @@ def types(options: argparse.Namespace) -> None:
         print(f"{about}: {drawn:.2f} s; each further point {', '.join(more)} s", flush=True)
 
 
-def readouts(options: argparse.Namespace) -> None:
-    """Print times of `fit_convex` over `fit_readout`: the mean over four problems, and the largest.
-
-    Features are those of a network after its step on two classes, without and with means.
-    """
-    m = options.size or 1000
-    for width in (m, 3 * m, 3 * m // 10):
-        batches = [
-            _features(m, width, activation, mean)
-            for activation, mean in product(("relu", "tanh"), (0.0, 1.5))
-        ]
-        ridges = [timed(partial(fit_readout, *batch, ridge=1e-4)) for batch in batches]
-        print(f"k = {width}, m = {m}: one ridge regression {1e3 * np.mean(ridges):.1f} ms")
-        for loss in LOSSES:
-            cells = []
-            for ridge in (*RIDGES, RIDGES):
-                ratios = [
-                    timed(partial(fit_convex, *batch, loss=loss, ridge=ridge), 2) / alone
-                    for batch, alone in zip(batches, ridges, strict=True)
-                ]
-                cells.append(f"λ = {ridge}: {np.mean(ratios):.1f} ({max(ratios):.1f})")
-            print(f"  {loss}: {', '.join(cells)}", flush=True)
-
-
-def _features(samples: int, width: int, activation: str, size: float) -> tuple[Any, Any]:
-    """Return features of a network after its step, and labels ±1 by component."""
-    mean = np.full(samples, size / np.sqrt(samples))
-    problem = Problem(
-        dimension=samples,
-        data={"components": [{"weight": 0.5, "mean": mean}, {"weight": 0.5, "mean": -mean}]},
-        teacher={"kind": "labels"},
-        network={"width": width, "activation": activation},
-        readout={"samples": samples},
-    )
-    instance = draw(problem)
-    batch = instance.training_batch()
-    first = finished_run(instance).first
-    return get_activation(activation)(batch.inputs @ first.T), batch.labels
-
-
 def trial(options: argparse.Namespace) -> None:
     """Print measured and modelled seconds at n = m = k, and the peak memory so far."""
     sizes = [n for n in (500, 1000, 2000, 4000) if n <= (options.size or 4000)] or [options.size]
@@ -228,40 +182,11 @@ def trial(options: argparse.Namespace) -> None:
         if len(sizes) > 1:
             slopes = [np.polyfit(np.log(sizes), np.log(t), 1)[0] for t in (measured, modelled)]
             print(f"{verb}: exponent of n {slopes[0]:.2f} measured, {slopes[1]:.2f} modelled")
-    _print_large_panel(rates)
 
 
 def _peak() -> float:
     """Return the largest resident memory of this process so far, in GB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
-
-
-def _print_large_panel(rates: Rates) -> None:
-    """Print what panel 4a (18,000 trials, k = m = 1.25 n) would take at n = 4000."""
-    problem = Problem(dimension=4000, readout={"samples": 5000}, teacher={"direction": "spikes"})
-    models = resolve_models(problem, ["network", "linear"])
-    one = seconds(problem, models, rates)
-    flops = sum(s.amount for s in stages(problem, models) if s.resource in ("product", "factor"))
-    print(
-        f"panel 4a at n = 4000: {one:.0f} s and {flops / 1e9:.0f} Gflop per trial, "
-        f"{peak_bytes(problem, models) / 1e9:.1f} GB per worker, {5 * one:.0f} core hours"
-    )
-
-
-def steps(options: argparse.Namespace) -> None:
-    """Print the time of six steps with errors after each, over six times one step."""
-    n, count = options.size or 800, 6
-    one = Problem(
-        dimension=n,
-        network={"width": n},
-        training={"samples": n},
-        teacher={"links": ["z+z**2", "z-z**2"]},
-    )
-    several = one.replace(training__steps=count)
-    for verb, run in (("simulate", run_trial), ("predict", predict_draw)):
-        alone = timed(partial(run, one, resolve_models(one, ["network", "untrained"])), 1)
-        whole = timed(partial(run, several, resolve_models(several, ["network"])), 1)
-        print(f"{verb}: {count} steps {whole:.2f} s, ratio {whole / (count * alone):.2f}")
 
 
 def sweep(options: argparse.Namespace) -> None:
@@ -394,7 +319,7 @@ def compare_textbook(options: argparse.Namespace) -> None:
         print(f"  mixed against float64: largest relative difference {largest:.1e}")
 
 
-PARTS = {f.__name__: f for f in (closed, types, readouts, trial, steps, sweep)}
+PARTS = {f.__name__: f for f in (closed, types, trial, sweep)}
 PARTS["textbook"] = compare_textbook
 
 

@@ -2,8 +2,8 @@
 
     python benchmarks/house.py
 
-writes docs/house.svg from the imports in the code. It prints lines and files, functions of more
-than 40 lines, and the files that `onegrad simulate` imports and runs.
+writes docs/house.svg from the imports in the code. It prints lines and files, and the
+files that `onegrad simulate` imports and runs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "onegrad"
 PICTURE = ROOT / "docs" / "house.svg"
-LONGEST_FUNCTION = 40
 WALK = ["simulate", "--dimension", "20", "--samples", "20", "--trials", "1", "--models", "network"]
 
 # The picture, in pixels.
@@ -124,16 +123,6 @@ def picture(graph: Graph) -> str:
     )
 
 
-def long_functions() -> Iterator[tuple[int, str]]:
-    """Yield length and place of the functions that are longer than they should be."""
-    for path, tree in trees():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                length = (node.end_lineno or node.lineno) - node.lineno + 1
-                if length > LONGEST_FUNCTION:
-                    yield length, f"{path}:{node.name}"
-
-
 def walk() -> tuple[list[str], list[str]]:
     """Return the files that a command imports, and those whose functions it then executes."""
     command = [sys.executable, str(Path(__file__)), "--walk"]
@@ -183,10 +172,6 @@ def report() -> None:
     PICTURE.write_text(picture(import_graph()))
     lengths = {path: len((SOURCE / path).read_text().splitlines()) for path, _ in trees()}
     print(f"{sum(lengths.values())} lines in {len(lengths)} files")
-    longest = sorted(long_functions(), reverse=True)
-    print(f"{len(longest)} functions of more than {LONGEST_FUNCTION} lines")
-    for length, place in longest:
-        print(f"  {length} {place}")
     imported, executed = walk()
     print(f"onegrad {' '.join(WALK)}")
     for title, files in (("imports", imported), ("executes functions of", executed)):

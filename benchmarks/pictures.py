@@ -1,6 +1,5 @@
 """The pictures of docs/closed.md and docs/explorer.md, and the numbers behind them.
 
-    python benchmarks/pictures.py step      # the law of the step beside drawn first layers
     python benchmarks/pictures.py curves    # closed theory beside simulation
     python benchmarks/pictures.py limit     # the maximal-rate limit beside both
     python benchmarks/pictures.py explorer  # screenshots; needs a browser
@@ -13,7 +12,6 @@ from __future__ import annotations
 import argparse
 import sys
 import warnings
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -21,28 +19,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from onegrad import Errors, Problem, maximal_rate_limit, predict, predict_curve, simulate
-from onegrad.calculus.expectations import smoothed_derivatives
-from onegrad.calculus.functions import get_activation
-from onegrad.closed.problem import closed_problem
-from onegrad.closed.setting import ClosedSetting
-from onegrad.closed.step import (
-    BulkGroups,
-    StepLaw,
-    bulk_groups,
-    initial_features,
-    initial_types,
-    step_law,
-    trained,
-)
-from onegrad.core.instance import draw
-from onegrad.core.run import Run
-from onegrad.describe.numbers import Floats
 from onegrad.plotting.style import STYLES, save
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
-DRAWS, STEP_DIMENSION = 16, 500
 DRAWN, LAW, THIRD = STYLES[0][0], STYLES[1][0], STYLES[4][0]
 STRENGTHS = np.linspace(0.0, 1.0, 9)
 RATIOS = np.array([0.1, 0.2, 0.4, 0.7, 1.0, 1.4, 2.0, 3.0, 5.0])
@@ -52,167 +33,6 @@ LARGE, LIMIT_DIMENSION = 40_000, 300
 SIMULATED = """() => document.getElementById("simulate-status").textContent
                   .includes("points simulated")"""
 MOVED = "slider => { slider.value = 60; slider.dispatchEvent(new Event('input')); }"
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """One drawn step in coordinates along spikes, v̂ and ê, and off them."""
-
-    om: Floats  # (η/k)ω of every neuron
-    after: Floats  # neurons × directions, of F̂
-    off: Floats  # neurons × n, of F̂ off the directions
-    cosine: float  # of v̂ with ξ̂ off the spikes
-    noise: Floats  # B = (1/N) Σ r² z zᵀ off the directions, n × n
-    slope: Floats  # A = (1/N) Σ r z zᵀ
-
-
-def step_problem() -> Problem:
-    """Return the problem at (β, α) = (1, 1), where the step's noise is as large as F."""
-    return Problem(
-        dimension=STEP_DIMENSION,
-        readout={"samples": STEP_DIMENSION},
-        network={"activation": "relu", "width": STEP_DIMENSION},
-        training={"samples": STEP_DIMENSION // 4},
-        scaling={"strength": 1.0, "weighting": 1.0},
-    )
-
-
-def drawn(problem: Problem, trial: int) -> Drawn:
-    """Return one drawn step in the coordinates of the law.
-
-    v̂ is the direction of the mean step over all neurons that could have been drawn,
-    (1/N) Σ r E_f[σ'(fᵀx)] x, off the spikes.
-    """
-    instance = draw(problem, seed=0, trial=trial)
-    run = Run(instance)
-    first, second = run.layers.first, run.layers.second
-    batch = instance.step_batch()
-    after = run.advance().first
-    sigma = get_activation(problem.network.activation)
-    sizes = np.linalg.norm(batch.inputs, axis=1) / np.sqrt(instance.scales.trace)
-    residual = batch.labels - sigma(batch.inputs @ first.T) @ second / np.sqrt(len(second))
-    slope = smoothed_derivatives(sigma, np.zeros_like(sizes), sizes, 1)[1]
-    mean = (residual * slope) @ batch.inputs / len(sizes)
-    spikes = np.linalg.qr(np.column_stack([g.directions for g in instance.mixture.components]))[0]
-    mean -= spikes @ (spikes.T @ mean)
-    teacher = np.ravel(instance.teacher.directions)
-    teacher = teacher - spikes @ (spikes.T @ teacher)
-    columns = np.column_stack([spikes, mean, teacher])
-    basis = np.linalg.qr(columns)[0]
-    basis *= np.sign(np.sum(basis * columns, axis=0))
-    inputs = batch.inputs - (batch.inputs @ basis) @ basis.T
-    return Drawn(
-        instance.scales.learning_rate / np.sqrt(len(second)) * second,
-        after @ basis,
-        after - (after @ basis) @ basis.T,
-        float(mean @ teacher / np.linalg.norm(teacher) / np.linalg.norm(mean)),
-        (inputs * (residual**2)[:, None]).T @ inputs / len(sizes),
-        (inputs * residual[:, None]).T @ inputs / len(sizes),
-    )
-
-
-def step_picture() -> None:
-    """Draw the law of the step beside drawn first layers."""
-    problem = step_problem()
-    setting = closed_problem(problem).settings[0].setting
-    types = initial_types(setting, 1200)
-    features = initial_features(setting, types)
-    law = step_law(setting, types, features)
-    frame = trained(setting).frame
-    groups = bulk_groups(features.residuals, 0.0, frame.bulk / setting.step_samples)
-    draws = [drawn(problem, trial) for trial in range(DRAWS)]
-    figure = Figure(figsize=(9.6, 7.6), layout="constrained")
-    axes = figure.subplots(2, 2)
-    _plane(axes[0, 0], law, draws)
-    _along(axes[0, 1], setting, law, draws[0])
-    _lengths(axes[1, 0], setting, law, frame.bulk * setting.row_variance, draws[0])
-    _groups(axes[1, 1], groups, draws[0])
-    save(figure, DOCS / "closed-step.png", form="png")
-
-
-def _plane(axes: Axes, law: StepLaw, draws: list[Drawn]) -> None:
-    """Draw the plane of ξ̂ and ν̂ with v̂ and e."""
-    cosine = law.cosine
-    sine = np.sqrt(1 - cosine**2)
-    for own in draws:
-        place = own.cosine, np.sqrt(1 - own.cosine**2)
-        axes.plot([0, place[0]], [0, place[1]], color=DRAWN, linewidth=0.8, alpha=0.5)
-    axes.plot([], [], color=DRAWN, linewidth=0.8, label=f"v̂ of {len(draws)} draws")
-    places = {
-        "ξ̂⊥, what the teacher reads": ((1.0, 0.0), "black", (-0.55, 0.05)),
-        "ν̂, sampling noise": ((0.0, 1.0), "black", (-0.52, 0.05)),
-        "v̂, the step": ((cosine, sine), LAW, (0.04, 0.02)),
-        "ê": ((sine, -cosine), LAW, (0.03, -0.06)),
-    }
-    for text, (place, colour, shift) in places.items():
-        arrow = {"arrowstyle": "-|>", "color": colour, "linewidth": 2, "shrinkA": 0, "shrinkB": 0}
-        axes.annotate("", xy=place, xytext=(0, 0), arrowprops=arrow)
-        axes.text(place[0] + shift[0], place[1] + shift[1], text, color=colour)
-    axes.plot([], [], color=LAW, linewidth=2, label="law")
-    axes.set(xlim=(-0.6, 1.45), ylim=(-0.5, 1.2), aspect="equal")
-    axes.set_axis_off()
-    axes.legend(frameon=False, loc="lower left")
-    axes.set_title("the plane of the step: v̂ and ê join the spikes in S", fontsize=10)
-
-
-def _along(axes: Axes, setting: ClosedSetting, law: StepLaw, own: Drawn) -> None:
-    """Draw the neurons' coordinates along v̂."""
-    place, step = 2, setting.step
-    omega = own.om / step
-    axes.plot(omega, own.after[:, place], ".", color=DRAWN, markersize=4, label="neurons, one draw")
-    grid = np.linspace(omega.min(), omega.max(), 200)
-    mean = step * grid * law.pull[place]
-    slope, noise = law.slope, law.noise
-    linear = np.eye(len(slope)) + (step * grid)[:, None, None] * slope
-    total = setting.row_variance * linear @ linear.transpose(0, 2, 1)
-    total += ((step * grid) ** 2)[:, None, None] * noise
-    spread = 2 * np.sqrt(total[:, place, place])
-    axes.plot(grid, mean, color=LAW, linewidth=2, label="law: mean")
-    axes.fill_between(grid, mean - spread, mean + spread, color=LAW, alpha=0.2, linewidth=0)
-    axes.plot([], [], color=LAW, alpha=0.3, linewidth=8, label="law: ± 2 deviations")
-    axes.set(xlabel="ω = √k w", ylabel="v̂ᵀf̂")
-    axes.legend(frameon=False)
-    axes.set_title("along v̂", fontsize=10)
-
-
-def _lengths(axes: Axes, setting: ClosedSetting, law: StepLaw, start: float, own: Drawn) -> None:
-    """Draw the neurons' squared lengths off S."""
-    step = setting.step
-    omega = own.om / step
-    grid = np.linspace(omega.min(), omega.max(), 200)
-    scale = 1 + step * grid * float(np.mean(law.scale))
-    noise = (step * grid) ** 2 * float(np.mean(law.bulk_noise))
-    axes.plot(omega, np.sum(own.off**2, axis=1), ".", color=DRAWN, markersize=4)
-    axes.plot(grid, scale**2 * start + noise, color=LAW, linewidth=2, label="law: with noise V")
-    axes.plot(grid, scale**2 * start, "--", color=LAW, label="law: row scale alone")
-    axes.set(xlabel="ω = √k w", ylabel="squared length of f̂ off S", ylim=(0, None))
-    axes.legend(frameon=False)
-    axes.set_title("off S: row scale and noise", fontsize=10)
-
-
-def _groups(axes: Axes, groups: BulkGroups, own: Drawn) -> None:
-    """Draw the groups of bulk directions beside eigenvectors of B."""
-    count = len(own.noise) - own.after.shape[1]
-    values, vectors = np.linalg.eigh(own.noise / (np.trace(own.noise) / count))
-    values, vectors = values[-count:], vectors[:, -count:]
-    seen = np.sum(vectors * (own.slope @ vectors), axis=0) - np.trace(own.slope) / count
-    axes.plot(values, seen, ".", color=DRAWN, markersize=5, label="eigenvectors of B, one draw")
-    ends = np.array([0.0, 1.6 * values.max()])
-    slope = groups.slope[-1] / (groups.noise[-1] - 1)
-    axes.plot(ends, slope * (ends - 1), "--", color=LAW, label="regression of A on B")
-    shown = groups.noise < ends[1]  # the last group has next to no share
-    axes.plot(groups.noise[shown], groups.slope[shown], "o", color=LAW, markersize=9)
-    axes.plot([], [], "o", color=LAW, markersize=9, label="groups, with their shares")
-    places = zip(groups.shares[shown], groups.noise[shown], groups.slope[shown], strict=True)
-    for share, noise, along in places:
-        said = f"{100 * share:.0f} %" if share > 0.01 else f"{100 * share:.1g} %"
-        axes.annotate(said, (noise, along), xytext=(8, -12), textcoords="offset points")
-    axes.set(
-        xlabel="noise of a direction: eigenvalue of B / E r²", ylabel="its slope: A less the mean"
-    )
-    axes.set(xlim=(-0.03 * ends[1], ends[1]))
-    axes.legend(frameon=False)
-    axes.set_title("off S: noise lies in few directions", fontsize=10)
 
 
 def curves_picture(trials: int) -> None:
@@ -385,12 +205,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("pictures", nargs="+", choices=("step", "curves", "limit", "explorer"))
+    parser.add_argument("pictures", nargs="+", choices=("curves", "limit", "explorer"))
     parser.add_argument("--trials", type=int, default=16)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    if "step" in options.pictures:
-        step_picture()
     if "curves" in options.pictures:
         curves_picture(options.trials)
     if "limit" in options.pictures:
