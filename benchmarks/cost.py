@@ -4,7 +4,7 @@
     python benchmarks/cost.py types                # a draw of theory by types; further points
     python benchmarks/cost.py trial                # the cost model against the clock; memory
     python benchmarks/cost.py sweep                # the overhead of a sweep's engine and store
-    python benchmarks/cost.py textbook [1a|4a]     # panels beside benchmarks/textbook.py
+    python benchmarks/cost.py textbook             # panel 1a beside benchmarks/textbook.py
 
 `--size` changes the dimension (the largest one of `trial`), and the other sizes with it. Times are
 those of the processor with one BLAS thread and warm caches, except for `trial`, `sweep` and
@@ -40,7 +40,7 @@ from onegrad.core.models import NETWORK
 from onegrad.core.run import Run
 from onegrad.core.trial import run_trial
 from onegrad.machine.cost import measure_rates
-from onegrad.machine.pool import KEEP_PAGES, run_jobs
+from onegrad.machine.pool import run_jobs
 from onegrad.papers.panel_registry import PANELS, study_of
 from onegrad.sweeps.driver import run_plan
 from onegrad.sweeps.plan import plan_sweep
@@ -56,7 +56,6 @@ EXPONENTS = ((0.74, 0.5), (0.74, 0.0), (0.74, 1.0), (0.5, 0.5), (1.0, 0.5), (0.0
 POINTS = 60  # of a curve
 LOSSES = ("square", "logistic", "squared_hinge", "hinge", "huber:1")
 RATIOS = (5, 4, 3, 2, 1.5, 1.1, 1, 0.9, 0.7, 0.5, 0.4, 0.3, 0.1)  # k/m of panel 1a
-GRID = tuple(product((0.2, 0.5, 0.74, 0.95), (0.1, 0.5, 0.9)))  # (β, α) of panel 4a
 SWEEP_WORKERS = 2
 
 Points = list[tuple[Problem, list[Any]]]
@@ -219,93 +218,51 @@ def run_points(points: Points, trial: int) -> dict[str, float]:
     return errors
 
 
-def panel_points(panel: str, n: int, precision: str) -> list[Points]:
-    """Return the points of a panel, those together that share draws and products."""
-    m = n if panel == "1a" else 5 * n // 4
-    base = Problem(dimension=n, readout={"samples": m}, precision=precision)
-    if panel == "1a":
-        groups = [
-            [
-                base.replace(network__width=round(ratio * m), network__activation=activation)
-                for activation in ("relu", "tanh", "sigmoid")
-            ]
-            for ratio in RATIOS
-        ]
-    else:
-        base = base.replace(teacher__direction="spikes")
-        scalings = [{"scaling.strength": b, "scaling.weighting": a} for b, a in GRID]
-        groups = [[base.replace(scaling) for scaling in scalings]]
-    names = ["network", "hermite" if panel == "1a" else "linear"]
-    return [[(p, resolve_models(p, names)) for p in group] for group in groups]
+def textbook_jobs(n: int, precision: str, cores: int) -> list[dict[str, Any]]:
+    """Return the points of panel 1a as one job per core, of about equal work."""
+    jobs: list[Points] = [[] for _ in range(cores)]
+    base = Problem(dimension=n, readout={"samples": n}, precision=precision)
+    for ratio in RATIOS:  # the widest first; activations share draws and products
+        least = min(jobs, key=lambda job: sum(problem.width**2 for problem, _ in job))
+        for activation in ("relu", "tanh", "sigmoid"):
+            network = {"width": round(ratio * n), "activation": activation}
+            problem = base.replace(network=network)
+            least.append((problem, resolve_models(problem, ["network", "hermite"])))
+    return [{"points": job, "trial": 0} for job in jobs]
 
 
-def onegrad_jobs(panel: str, n: int, precision: str, cores: int, trials: int) -> list[Any]:
-    """Return the jobs of the worker processes: equal work on 1a, trials on 4a."""
-    groups = panel_points(panel, n, precision)
-    if panel == "4a":
-        return [{"points": groups[0], "trial": number} for number in range(trials)]
-    parts: list[Points] = [[] for _ in range(cores)]
-    for group in groups:  # the widest first
-        min(parts, key=lambda part: sum(p.width**2 for p, _ in part)).extend(group)
-    return [{"points": part, "trial": 0} for part in parts if part]
-
-
-def run_textbook(panel: str, n: int, trials: int) -> None:
-    """Run a panel the plain way; the data of a point of 4a are drawn once, as published."""
-    if panel == "1a":
-        textbook.run([round(r * n) for r in RATIOS], n=n, m=n)
-        return
-    rng, m = np.random.default_rng(0), 5 * n // 4
-    spent = dict.fromkeys(("step", "readout", "test"), 0.0)
-    for beta, alpha in GRID:
-        data = textbook.draw_data(n, m, strength=beta, weighting=alpha, rng=rng, along_spikes=True)
-        for _ in range(trials):
-            textbook.train_models(
-                data, [m], beta, alpha, 1e-4, rng, spent, activations=("relu",), degree=1
-            )
-
-
-def measure_panel(options: argparse.Namespace) -> dict[str, Any]:
+def measure_program(program: str, n: int, cores: int) -> dict[str, Any]:
     """Return seconds and errors of one program; called in a process of its own."""
-    panel, n, trials = options.panel, options.size, options.trials
-    if options.measure == "textbook":
+    if program == "textbook":
         start = perf_counter()
-        run_textbook(panel, n, trials)
-        return {"seconds": perf_counter() - start, "errors": {}}
-    cores = options.cores
-    jobs = onegrad_jobs(panel, n, options.measure, cores, trials)
-    tiny = onegrad_jobs(panel, 20, options.measure, cores, cores)
-    list(run_jobs(run_points, tiny, workers=cores))  # start the workers
+        textbook.run([round(ratio * n) for ratio in RATIOS], n=n, m=n)
+        return {"seconds": perf_counter() - start}
+    list(run_jobs(run_points, textbook_jobs(20, program, cores), workers=cores))  # start them
     start = perf_counter()
-    parts = list(run_jobs(run_points, jobs, workers=cores))
+    parts = list(run_jobs(run_points, textbook_jobs(n, program, cores), workers=cores))
     taken = perf_counter() - start
     return {"seconds": taken, "errors": sorted(e for part in parts for e in part.values())}
 
 
 def compare_textbook(options: argparse.Namespace) -> None:
-    """Print the time of one trial of panel 1a, or of trials of 4a, by each program.
+    """Print the time of one trial of panel 1a by each program.
 
     Each program runs in a fresh process: with one BLAS thread, then with all cores (threads for
     the textbook, worker processes for onegrad). The programs take turns; the best round counts.
     """
-    options.size = options.size or (1000 if options.panel == "1a" else 400)
-    options.trials = options.trials or 20
     if options.measure:
-        print(json.dumps(measure_panel(options)))
+        found = measure_program(options.measure, options.size or 1000, options.cores)
+        print(json.dumps(found))
         return
     every = os.cpu_count() or 1
     for cores in dict.fromkeys((1, every)):
         best: dict[str, dict[str, Any]] = {}
         for program in ("textbook", "float64", "mixed") * 2:
-            command = [sys.executable, __file__, *sys.argv[1:], "--measure", program]
-            command += ["--cores", str(cores)]
+            command = [sys.executable, *sys.argv, "--measure", program, "--cores", str(cores)]
             threads = str(cores if program == "textbook" else 1)
+            environment = {**os.environ, "OPENBLAS_NUM_THREADS": threads}
             done = subprocess.run(
-                command,
-                capture_output=True,
-                text=True,
-                check=True,
-                env={**os.environ, **KEEP_PAGES, "OPENBLAS_NUM_THREADS": threads},
+                command, capture_output=True, text=True, check=True, env=environment
             )
             run = json.loads(done.stdout.splitlines()[-1])
             best[program] = min(best.get(program, run), run, key=lambda found: found["seconds"])
@@ -329,9 +286,8 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("part", choices=PARTS)
-    parser.add_argument("panel", nargs="?", choices=("1a", "4a"), default="1a")
     parser.add_argument("--size", type=int)
-    parser.add_argument("--trials", type=int, help="of sweep and of panel 4a")
+    parser.add_argument("--trials", type=int, help="of sweep")
     parser.add_argument("--models", default="network,hermite", help="of trial")
     parser.add_argument("--measure", help=argparse.SUPPRESS)
     parser.add_argument("--cores", type=int, help=argparse.SUPPRESS)

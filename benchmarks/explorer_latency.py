@@ -27,7 +27,6 @@ SINGLE = """([id, share]) => new Promise((resolve) => {
   const started = performance.now();
   const heard = ({ detail }) => {
     times[detail.draft ? "draft" : "refined"] ??= performance.now() - started;
-    if (detail.draft) times.server ??= detail.server;
     if (times.refined) finish();
   };
   const finish = () => {
@@ -114,7 +113,6 @@ def main() -> None:
                     flush=True,
                 )
     print(f"all single events ({len(singles)}): draft {shown(singles, 'draft')}")
-    print(f"of which the server says: {shown(singles, 'server')}")
     print(f"all single events ({len(singles)}): refined {shown(singles, 'refined')}")
     print(
         f"all events of drags ({len(drags)}): median {np.median(drags):.0f} ms, "
@@ -133,10 +131,9 @@ def main_sliders(page) -> list[str]:
 def shown(times: list[dict[str, float]], kind: str) -> str:
     """Return median and 95 % quantile of the times of one kind."""
     values = [entry[kind] for entry in times if kind in entry]
-    missing = f", {len(times) - len(values)} missing" if len(values) < len(times) else ""
     if not values:
         return "none"
-    return f"{np.median(values):.0f} ms, {np.quantile(values, 0.95):.0f} ms{missing}"
+    return f"{np.median(values):.0f} ms, {np.quantile(values, 0.95):.0f} ms of {len(values)}"
 
 
 if __name__ == "__main__":

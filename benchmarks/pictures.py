@@ -54,7 +54,6 @@ def curves_picture(trials: int) -> None:
         seen = [simulate(p, models, trials=trials, workers=2) for p in points]
         lines = predict_curve(base, over={field: dense}, models=models, method="closed")
         _curves(axes, values, seen, dense, lines)
-        _print_deviations(field, values, seen, points)
     plots[0].set(xlabel="strength β", ylabel="test MSE")
     plots[1].set(xlabel="width k/m", xscale="log")
     plots[1].set_xticks([0.1, 0.2, 0.5, 1, 2, 5], ["0.1", "0.2", "0.5", "1", "2", "5"])
@@ -78,19 +77,7 @@ def _curves(
     axes.grid(alpha=0.25, linewidth=0.6)
 
 
-def _print_deviations(
-    field: str, values: np.ndarray, seen: list[Errors], points: list[Problem]
-) -> None:
-    """Print closed/simulation − 1 of the network at every point."""
-    print(f"{field}: test MSE of the network, closed / simulation − 1")
-    for value, errors, point in zip(values, seen, points, strict=True):
-        estimate = errors.estimate()
-        mean, error = float(estimate.mean[0, 0]), float(estimate.stderr[0, 0])
-        said = float(predict(point, "network", method="closed").estimate().mean[0, 0])
-        print(f"  {value:5.2f}  {100 * (said / mean - 1):+.1f} ± {100 * error / mean:.1f} %")
-
-
-def limit_problem(dimension: int, step_ratio: float, rate: float = RATE) -> Problem:
+def limit_problem(dimension: int, step_ratio: float) -> Problem:
     """Return a finite problem of the maximal-rate limit."""
     m = int(LIMIT_SAMPLES * dimension)
     return Problem(
@@ -105,27 +92,15 @@ def limit_problem(dimension: int, step_ratio: float, rate: float = RATE) -> Prob
         },
         teacher={"link": "sin", "norm": 1.0},
         data={"components": [{"rank": 1, "strengths": 0.0}]},
-        scaling={"per_width": rate, "spread": 1.0},
+        scaling={"per_width": RATE, "spread": 1.0},
     )
 
 
-def limit_error(step_ratio: float, rate: float = RATE) -> float:
+def limit_error(step_ratio: float) -> float:
     """Return the test MSE of the corrected limit."""
     sizes = {"width_ratio": LIMIT_WIDTH, "sample_ratio": LIMIT_SAMPLES, "ridge": LIMIT_RIDGE}
-    limit = maximal_rate_limit("tanh", "sin", step_ratio=step_ratio, rate=rate, **sizes)
+    limit = maximal_rate_limit("tanh", "sin", step_ratio=step_ratio, rate=RATE, **sizes)
     return limit.corrected[0].test_mse
-
-
-def limit_table() -> None:
-    """Print how far closed theory in many dimensions is from the limit."""
-    print("closed at n = 40,000 / limit − 1; columns: m̃/n = 0.25, 1, 4, 20")
-    for rate in (0.3, 1.0, 2.0):
-        ratios = [
-            closed_error(limit_problem(LARGE, ratio, rate)) / limit_error(ratio, rate)
-            for ratio in (0.25, 1.0, 4.0, 20.0)
-        ]
-        numbers = "  ".join(f"{100 * (value - 1):+.2f} %" for value in ratios)
-        print(f"  rate {rate:.1f}:  {numbers}")
 
 
 def limit_picture(trials: int) -> None:
@@ -212,7 +187,6 @@ def main() -> None:
     if "curves" in options.pictures:
         curves_picture(options.trials)
     if "limit" in options.pictures:
-        limit_table()
         limit_picture(options.trials)
     if "explorer" in options.pictures:
         explorer_pictures()
