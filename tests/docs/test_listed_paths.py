@@ -1,4 +1,4 @@
-"""Every path that a script of .ci, pyproject.toml, a workflow or may_skip.txt lists exists."""
+"""Every path that .ci, pyproject.toml, the workflow or a page lists exists."""
 
 import re
 from pathlib import Path
@@ -10,7 +10,8 @@ PLACES = [
     *(path for path in sorted((ROOT / ".ci").iterdir()) if path.is_file()),
     ROOT / ".github" / "workflows" / "ci.yml",
     ROOT / "pyproject.toml",
-    ROOT / "CONTRIBUTING.md",
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SUPPORT.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
     ROOT / "eslint.config.mjs",
 ]
 FOLDERS = r"(?:src|tests|docs|benchmarks|\.ci|\.github)"
@@ -23,7 +24,7 @@ def missing_paths(text):
     return sorted(path for path in paths if not (ROOT / path).exists())
 
 
-@pytest.mark.parametrize("place", PLACES, ids=lambda place: place.name)
+@pytest.mark.parametrize("place", PLACES, ids=lambda place: str(place.relative_to(ROOT)))
 def test_listed_paths_exist(place):
     assert missing_paths(place.read_text("utf-8")) == []
 
