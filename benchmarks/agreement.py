@@ -176,9 +176,8 @@ def _teacher(rng: np.random.Generator) -> Row:
 
 def metric_of(problem: Problem, column: str) -> str:
     """Return the metric of a column: the test error is that of the problem's loss."""
-    if column != "test_error":
-        return column
-    return "test_mse" if problem.readout.loss == "square" else "test_loss"
+    test = "test_mse" if problem.readout.loss == "square" else "test_loss"
+    return test if column == "test_error" else column
 
 
 def compared_by_types(problem: Problem, trials: int) -> list[Row]:
@@ -332,8 +331,8 @@ def fit_constants(options: argparse.Namespace) -> None:
     print(f"{len(frame)} rows, {len(gaps)} deviations")
     print(f"CONSTANT = {x[0] + np.log(factor):.3f}")
     print("SLOPES =", {n: round(float(s), 3) for n, s in zip(fit.slopes, x[1:], strict=True)})
-    print(f"covered: {np.mean(np.abs(gaps) <= bound):.3f}, beside 2 s.e. ", end="")
-    print(f"{np.mean(np.abs(gaps) <= bound + 2 * stderrs):.3f}")
+    shares = [np.mean(np.abs(gaps) <= bound + noise) for noise in (0, 2 * stderrs)]
+    print(f"covered: {shares[0]:.3f}, beside 2 s.e. {shares[1]:.3f}")
     print("bounds: quantiles", np.round(np.quantile(bound, [0.05, 0.25, 0.5, 0.75, 0.95]), 4))
 
 

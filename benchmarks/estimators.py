@@ -199,9 +199,8 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", help="beginnings of names of data sets")
     given = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
-    tables = judged()
-    if given.only:
-        tables = (table for table in tables if table[0].startswith(tuple(given.only)))
+    names = tuple(given.only or ("",))
+    tables = (table for table in judged() if table[0].startswith(names))
     if given.part == "table":
         print_table(tables, given.splits or 3)
     else:

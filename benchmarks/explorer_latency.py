@@ -18,6 +18,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from browser_case import browsing, serving, visiting
 
+SLIDERS = "#main-controls input[type=range]"
+SHOWN_IDS = "(all) => all.filter((e) => e.checkVisibility()).map((e) => e.id)"
 AXES = ("network.width_ratio", "scaling.strength", "readout.ridge", "readout.samples")
 
 # One event; resolves with the times of its draft and of its refined curve.
@@ -94,7 +96,7 @@ def main() -> None:
             page.select_option("#axis", axis)
             visit.wait_drawn(after=visit.turn() - 1)
             page.wait_for_timeout(1000)
-            for slider in main_sliders(page):
+            for slider in page.eval_on_selector_all(SLIDERS, SHOWN_IDS):
                 times = [
                     page.evaluate(SINGLE, [slider, float(share)])
                     for share in rng.uniform(0.1, 0.9, options.events)
@@ -117,14 +119,6 @@ def main() -> None:
     print(
         f"all events of drags ({len(drags)}): median {np.median(drags):.0f} ms, "
         f"95 % {np.quantile(drags, 0.95):.0f} ms"
-    )
-
-
-def main_sliders(page) -> list[str]:
-    """Return the ids of the sliders of the first group that are shown."""
-    return page.eval_on_selector_all(
-        "#main-controls input[type=range]",
-        "(all) => all.filter((e) => e.checkVisibility()).map((e) => e.id)",
     )
 
 

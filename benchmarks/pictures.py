@@ -96,21 +96,16 @@ def limit_problem(dimension: int, step_ratio: float) -> Problem:
     )
 
 
-def limit_error(step_ratio: float) -> float:
-    """Return the test MSE of the corrected limit."""
-    sizes = {"width_ratio": LIMIT_WIDTH, "sample_ratio": LIMIT_SAMPLES, "ridge": LIMIT_RIDGE}
-    limit = maximal_rate_limit("tanh", "sin", step_ratio=step_ratio, rate=RATE, **sizes)
-    return limit.corrected[0].test_mse
-
-
 def limit_picture(trials: int) -> None:
     """Draw the limit, closed theory and simulation against the samples of the step."""
     limits, large, own, means, bars = [], [], [], [], []
+    sizes = {"width_ratio": LIMIT_WIDTH, "sample_ratio": LIMIT_SAMPLES, "ridge": LIMIT_RIDGE}
     print("m̃/n: limit / simulation − 1, closed / simulation − 1, closed at n = 40,000 / limit − 1")
     for ratio in STEP_RATIOS:
         problem = limit_problem(LIMIT_DIMENSION, ratio)
         errors = simulate(problem, "network", trials=trials, workers=2).estimate()
-        limits.append(limit_error(ratio))
+        limit = maximal_rate_limit("tanh", "sin", step_ratio=ratio, rate=RATE, **sizes)
+        limits.append(limit.corrected[0].test_mse)
         own.append(closed_error(problem))
         large.append(closed_error(limit_problem(LARGE, ratio)))
         means.append(float(errors.mean[0, 0]))

@@ -81,14 +81,6 @@ class Killed:
         return not (self.twice or self.other or self.failed or self.damaged or self.reported)
 
 
-@dataclass(frozen=True)
-class Wait:
-    """When to kill a run: after so many rows, or so many seconds."""
-
-    rows: int
-    seconds: float
-
-
 class Pace:
     """Moments of kills that leave rows for the kills to come, on a machine of any speed."""
 
@@ -97,18 +89,18 @@ class Pace:
         self.quickest = 3.0  # seconds until a run's first row
         self.surplus = 10  # rows that were stored while the kill was on its way, at most
 
-    def next(self, rows: int, kills: int) -> Wait:
-        """Return when to kill the next run, with so many rows left for so many kills."""
+    def next(self, rows: int, kills: int) -> tuple[int, float]:
+        """Return after how many rows or seconds to kill a run; `rows` are left for `kills`."""
         share = rows / kills
         if rows > 2 * self.surplus and self.chance.random() < min(0.7, share / 20):
-            return Wait(self.chance.randint(1, max(1, int(share / 2))), LONGEST)
-        return Wait(1, self.chance.uniform(0.0, self.quickest))
+            return self.chance.randint(1, max(1, int(share / 2))), LONGEST
+        return 1, self.chance.uniform(0.0, self.quickest)
 
-    def learn(self, wait: Wait, stored: int, seconds: float) -> None:
+    def learn(self, asked: int, stored: int, seconds: float) -> None:
         """Update the pace of the machine from a run that was killed."""
         if stored:
-            self.surplus = max(self.surplus, stored - wait.rows)
-        if stored and wait.rows == 1:
+            self.surplus = max(self.surplus, stored - asked)
+        if stored and asked == 1:
             self.quickest = min(self.quickest, seconds)
 
 
@@ -123,19 +115,19 @@ def killed_sweep(folder: Path, *, kills: int, trials: int, seed: int = 0) -> Kil
     pace = Pace(chance)
     while done < kills:
         before = after
-        wait = pace.next(trials - before, kills - done)
+        asked, longest = pace.next(trials - before, kills - done)
         driver, start = _start(folder, out), time.monotonic()
-        _wait(driver, out, before + wait.rows, wait.seconds)
+        _wait(driver, out, before + asked, longest)
         seconds = time.monotonic() - start
         os.killpg(driver, signal.SIGKILL)
-        code, after = _ended(os.waitpid(driver, 0)), len(stored_rows(out))
-        pace.learn(wait, after - before, seconds)
+        code, after = _exit_code(driver), len(stored_rows(out))
+        pace.learn(asked, after - before, seconds)
         if code == -signal.SIGKILL:
             done += 1
             early += after == before
         elif after == trials:
             raise SystemExit(f"the sweep was finished after {done} kills; take more trials")
-    code = _ended(os.waitpid(_start(folder, out), 0))
+    code = _exit_code(_start(folder, out))
     lines = (folder / "stderr").read_text("utf-8").splitlines()
     rows = stored_rows(out)
     counts = Counter(str(row["key"]) for row in rows)
@@ -169,8 +161,8 @@ def _start(folder: Path, out: Path) -> int:
     os._exit(run_command(["sweep", f"{folder}/sweep.toml", "--out", str(out), "--workers", "2"]))
 
 
-def _ended(waited: tuple[int, int]) -> int:
-    return os.waitstatus_to_exitcode(waited[1])
+def _exit_code(process: int) -> int:
+    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
 
 
 def _wait(driver: int, out: Path, rows: int, seconds: float) -> None:
