@@ -14,12 +14,11 @@ import onegrad as og
 from onegrad import Problem, predict, simulate
 from onegrad.data.staircase import first_direction, hermite_tensor, staircase
 
-sys.path += [str(Path(__file__).parents[1] / "tests" / folder) for folder in ("", "figures")]
+sys.path += [str(Path(__file__).parents[1] / "tests" / folder) for folder in ("", "papers")]
 from tiny_studies import tables_of, tiny_studies
 
 ALL_MODELS = ["network", "hermite", "linear", "untrained", "conditional", "hermite:2"]
 FEW_MODELS = ["network", "hermite", "linear", "untrained"]
-GOING_METHOD: Any = "full_types"  # of problems that are deleted with it
 
 
 def problem(**changes: Any) -> Problem:
@@ -205,7 +204,7 @@ SWEEP_AXES = {
     "scaling.strength": [0.3, 0.8],
     "readout.ridge": [1e-3, 1e-1],
 }
-LASTING: dict[str, Callable[[], Any]] = {
+CASES: dict[str, Callable[[], Any]] = {
     "simulate relu": lambda: simulate(problem(), ALL_MODELS, trials=3),
     "simulate classes": lambda: simulate(
         problem(teacher=LABELS, network__activation="tanh", readout__ridge=[1e-4, 1e-2, 1]),
@@ -505,19 +504,4 @@ LASTING: dict[str, Callable[[], Any]] = {
     "regressor": lambda: estimated(og.OneStepRegressor, ridge="theory", steps=2),
     "features": lambda: estimated(og.OneStepFeatures, rule="polar", strength=0.5),
     "panels": panel_tables,
-}
-# Cases of what is about to be deleted: delete them with it.
-GOING: dict[str, Callable[[], Any]] = {
-    "predict by types": lambda: predict(
-        problem(**STRONG), FEW_MODELS, method=GOING_METHOD, draws=2
-    ),
-    "predict classes by types": lambda: predict(
-        problem(teacher=LABELS, network__activation="tanh", readout__ridge=[1e-3, 1e-1], **STRONG),
-        FEW_MODELS,
-        method=GOING_METHOD,
-        draws=1,
-    ),
-    "sweep by types": lambda: swept(
-        problem=problem(**STRONG), models="network", verbs="predict", draws=1, method=GOING_METHOD
-    ),
 }

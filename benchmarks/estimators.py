@@ -1,7 +1,7 @@
 """The estimators beside scikit-learn's own, and predicted beside measured test errors.
 
     python benchmarks/estimators.py table [--splits 3] [--only NAME …]
-    python benchmarks/estimators.py coverage [--splits 2] [--sets judged|calibration]
+    python benchmarks/estimators.py coverage [--splits 2]
 
 One core; seconds are those of the processor. A split keeps 40 % of the rows for the test. Features
 of tables are standardised on the training rows, pixels are divided by their largest value. `table`
@@ -38,8 +38,6 @@ from onegrad import OneStepClassifier, OneStepRegressor, load_fashion_mnist
 PENALTIES = np.logspace(-4, 4, 17)
 GRID = {"learning_rate": [3.0, 30.0, 300.0], "ridge": np.logspace(-5, -1, 9).tolist()}
 JUDGED_DIGITS, JUDGED_IMAGES = [(3, 8), (4, 9)], [(0, 6), (2, 4), (5, 7)]
-OTHER_DIGITS = [(1, 7), (3, 5), (8, 9), (1, 8)]
-OTHER_IMAGES = [(0, 3), (2, 6), (4, 6), (7, 9)]
 IMAGES, WIDTH = 1500, 300
 FEW_FEATURES = 10  # below it neurons without a bias bend at the centre alone
 Table = tuple[str, np.ndarray, np.ndarray, bool]  # name, rows, labels, whether to standardise
@@ -58,20 +56,6 @@ def judged() -> Iterator[Table]:
     yield from _pairs("digits", rows / 16, labels, JUDGED_DIGITS)
     yield "digits even/odd", rows / 16, labels % 2, False
     yield from _images(JUDGED_IMAGES)
-
-
-def calibration() -> Iterator[Table]:
-    """Yield further data sets, to calibrate the stated uncertainty by; none of them is judged."""
-    rows, labels = datasets.load_digits(return_X_y=True)
-    yield from _pairs("digits", rows / 16, labels, OTHER_DIGITS)
-    yield from _images(OTHER_IMAGES)
-    yield "moons", *datasets.make_moons(500, noise=0.25, random_state=0), True
-    yield (
-        "three rings",
-        *datasets.make_gaussian_quantiles(n_samples=600, n_features=5, random_state=0),
-        True,
-    )
-    yield "friedman1", *datasets.make_friedman1(600, noise=1.0, random_state=0), True
 
 
 def _images(pairs: list[tuple[int, int]]) -> Iterator[Table]:
@@ -213,12 +197,10 @@ def main() -> None:
     parser.add_argument("part", choices=("table", "coverage"))
     parser.add_argument("--splits", type=int)
     parser.add_argument("--only", nargs="+", help="beginnings of names of data sets")
-    parser.add_argument("--sets", choices=("judged", "calibration"), default="judged")
     given = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
-    tables = judged() if given.sets == "judged" else calibration()
-    if given.only:
-        tables = (table for table in tables if table[0].startswith(tuple(given.only)))
+    names = tuple(given.only or ("",))
+    tables = (table for table in judged() if table[0].startswith(names))
     if given.part == "table":
         print_table(tables, given.splits or 3)
     else:

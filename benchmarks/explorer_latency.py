@@ -18,6 +18,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from browser_case import browsing, serving, visiting
 
+SLIDERS = "#main-controls input[type=range]"
+SHOWN_IDS = "(all) => all.filter((e) => e.checkVisibility()).map((e) => e.id)"
 AXES = ("network.width_ratio", "scaling.strength", "readout.ridge", "readout.samples")
 
 # One event; resolves with the times of its draft and of its refined curve.
@@ -27,7 +29,6 @@ SINGLE = """([id, share]) => new Promise((resolve) => {
   const started = performance.now();
   const heard = ({ detail }) => {
     times[detail.draft ? "draft" : "refined"] ??= performance.now() - started;
-    if (detail.draft) times.server ??= detail.server;
     if (times.refined) finish();
   };
   const finish = () => {
@@ -95,7 +96,7 @@ def main() -> None:
             page.select_option("#axis", axis)
             visit.wait_drawn(after=visit.turn() - 1)
             page.wait_for_timeout(1000)
-            for slider in main_sliders(page):
+            for slider in page.eval_on_selector_all(SLIDERS, SHOWN_IDS):
                 times = [
                     page.evaluate(SINGLE, [slider, float(share)])
                     for share in rng.uniform(0.1, 0.9, options.events)
@@ -114,7 +115,6 @@ def main() -> None:
                     flush=True,
                 )
     print(f"all single events ({len(singles)}): draft {shown(singles, 'draft')}")
-    print(f"of which the server says: {shown(singles, 'server')}")
     print(f"all single events ({len(singles)}): refined {shown(singles, 'refined')}")
     print(
         f"all events of drags ({len(drags)}): median {np.median(drags):.0f} ms, "
@@ -122,21 +122,12 @@ def main() -> None:
     )
 
 
-def main_sliders(page) -> list[str]:
-    """Return the ids of the sliders of the first group that are shown."""
-    return page.eval_on_selector_all(
-        "#main-controls input[type=range]",
-        "(all) => all.filter((e) => e.checkVisibility()).map((e) => e.id)",
-    )
-
-
 def shown(times: list[dict[str, float]], kind: str) -> str:
     """Return median and 95 % quantile of the times of one kind."""
     values = [entry[kind] for entry in times if kind in entry]
-    missing = f", {len(times) - len(values)} missing" if len(values) < len(times) else ""
     if not values:
         return "none"
-    return f"{np.median(values):.0f} ms, {np.quantile(values, 0.95):.0f} ms{missing}"
+    return f"{np.median(values):.0f} ms, {np.quantile(values, 0.95):.0f} ms of {len(values)}"
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""One trial of panel 1a written the plain way, as a notebook would: the baseline of panel_1a.py.
+"""One trial of panel 1a written the plain way, as a notebook would: the baseline of cost.py.
 
 Data and dense n×n square roots once per trial; then for every model its own products, its k×k Gram
 matrix and solve, and 5m sampled test points, in float64. It imports nothing of onegrad.
@@ -7,7 +7,6 @@ matrix and solve, and 5m sampled test points, in float64. It imports nothing of 
 from __future__ import annotations
 
 from math import factorial
-from time import perf_counter
 
 import numpy as np
 from numpy.polynomial import hermite_e
@@ -22,7 +21,7 @@ ACTIVATIONS = {
 DEGREE = 3
 
 
-def draw_data(n, m, *, strength, weighting, rng, along_spikes=False):
+def draw_data(n, m, *, strength, weighting, rng):
     """Return the batches of step, training and test, and the trace of the mixture covariance."""
     theta = n ** (strength * (1 - weighting))
     spikes = [rng.standard_normal(n) for _ in range(2)]
@@ -30,7 +29,7 @@ def draw_data(n, m, *, strength, weighting, rng, along_spikes=False):
     covariances = [np.eye(n) + theta * np.outer(g, g) for g in spikes]
     roots = [sqrtm(c).real for c in covariances]
     mixture = (covariances[0] + covariances[1]) / 2
-    xi = spikes[0] + spikes[1] if along_spikes else rng.standard_normal(n)
+    xi = rng.standard_normal(n)
     xi /= np.linalg.norm(xi) * np.sqrt(np.linalg.norm(mixture, 2))
 
     def batch(size):
@@ -40,15 +39,15 @@ def draw_data(n, m, *, strength, weighting, rng, along_spikes=False):
     return batch(m), batch(m), batch(5 * m), np.trace(mixture)
 
 
-def hermite_features(function, b, rng, degree=DEGREE):
+def hermite_features(function, b, rng):
     """Return u ↦ Σ_j (h_j/j!) H_j(u/b) + h* z."""
     nodes, weights = hermite_e.hermegauss(120)
     weights = weights / weights.sum()
-    basis = [hermite_e.hermeval(nodes, [0] * j + [1]) for j in range(degree + 1)]
-    h = [np.sum(weights * function(b * nodes) * basis[j]) for j in range(degree + 1)]
-    kept = sum(h[j] ** 2 / factorial(j) for j in range(degree + 1))
+    basis = [hermite_e.hermeval(nodes, [0] * j + [1]) for j in range(DEGREE + 1)]
+    h = [np.sum(weights * function(b * nodes) * basis[j]) for j in range(DEGREE + 1)]
+    kept = sum(h[j] ** 2 / factorial(j) for j in range(DEGREE + 1))
     residual = np.sqrt(max(0.0, np.sum(weights * function(b * nodes) ** 2) - kept))
-    series = [h[j] / factorial(j) for j in range(degree + 1)]
+    series = [h[j] / factorial(j) for j in range(DEGREE + 1)]
 
     def features(u):
         return hermite_e.hermeval(u / b, series) + residual * rng.standard_normal(u.shape)
@@ -57,39 +56,15 @@ def hermite_features(function, b, rng, degree=DEGREE):
 
 
 def run(widths, *, n=1000, m=1000, strength=0.74, weighting=0.5, ridge=1e-4, seed=0):
-    """Return ½ test MSE by (activation, width, model) and seconds by stage."""
+    """Return ½ test MSE by (activation, width, model)."""
     rng = np.random.default_rng(seed)
-    seconds = dict.fromkeys(("data", "step", "readout", "test"), 0.0)
-    start = perf_counter()
     step, train, test, trace = draw_data(n, m, strength=strength, weighting=weighting, rng=rng)
-    seconds["data"] = perf_counter() - start
-    errors = train_models(
-        (step, train, test, trace), widths, strength, weighting, ridge, rng, seconds
-    )
-    return errors, seconds
-
-
-def train_models(
-    data,
-    widths,
-    strength,
-    weighting,
-    ridge,
-    rng,
-    seconds,
-    activations=tuple(ACTIVATIONS),
-    degree=DEGREE,
-):
-    """Return ½ test MSE by (activation, width, model), adding to the seconds of each stage."""
-    step, train, test, trace = data
-    m, n = train[0].shape
     eta, b = n ** (strength * weighting), np.sqrt(n / trace)
     errors = {}
-    for name in activations:
+    for name in ACTIVATIONS:
         function, derivative = ACTIVATIONS[name]
         for k in widths:
             for model in ("network", "hermite"):
-                start = perf_counter()
                 inputs, labels = step
                 first = rng.standard_normal((k, n)) / np.sqrt(trace)
                 second = rng.standard_normal(k) / np.sqrt(k)
@@ -97,28 +72,14 @@ def train_models(
                 residual = labels - second @ function(u) / np.sqrt(k)
                 gradient = (np.outer(second, residual) / np.sqrt(k) * derivative(u)) @ inputs / m
                 first = first + eta * gradient
-                seconds["step"] += perf_counter() - start
 
-                start = perf_counter()
                 features = function
                 if model != "network":
-                    features = hermite_features(function, b, rng, degree)
+                    features = hermite_features(function, b, rng)
                 phi = features(train[0] @ first.T) / np.sqrt(k)
                 gram = phi.T @ phi / m + ridge * np.eye(k)
                 readout = np.linalg.solve(gram, phi.T @ train[1] / m)
-                seconds["readout"] += perf_counter() - start
 
-                start = perf_counter()
                 phi = features(test[0] @ first.T) / np.sqrt(k)
                 errors[name, k, model] = 0.5 * np.mean((test[1] - phi @ readout) ** 2)
-                seconds["test"] += perf_counter() - start
     return errors
-
-
-def flops(widths, *, n=1000, m=1000):
-    """Return the floating-point operations of the matrix products and factorisations."""
-    data = 2 * 7 * m * n * n + 2 * 25 * n**3  # samples; two square roots by Schur form, roughly
-    per_model = sum(
-        4 * k * n * m + 2 * k * n * m + k * k * m + 2 * k**3 / 3 + 10 * k * n * m for k in widths
-    )
-    return data + 2 * len(ACTIVATIONS) * per_model

@@ -14,7 +14,6 @@ NUMBERS = {
     "Dandi et al.": 5,
     "Abbe et al.": 6,
     "Tipping & Bishop": 7,
-    "Moniri and Hassani": 10,
 }
 NAMED = re.compile("|".join(re.escape(name) for name in NUMBERS))
 COMMANDS = ROOT / "src" / "onegrad" / "cli"  # whose docstrings are help texts, far from the page

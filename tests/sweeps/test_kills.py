@@ -16,23 +16,21 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="drivers are for
 
 
 @pytest.fixture(scope="module")
-def benchmarks():
-    """Let the benchmarks be imported."""
+def survival():
+    """Let the benchmark be imported."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(BENCHMARKS)
-        import damaged_files
-        import kills
+        import survival
 
-        yield kills, damaged_files
-        for name in ("kills", "damaged_files"):
-            del sys.modules[name]
+        yield survival
+        del sys.modules["survival"]
 
 
 @pytest.mark.parametrize("kills", [1, pytest.param(5, marks=pytest.mark.slow)])
 def test_rows_are_whole_after_driver_and_workers_were_killed_together(kills):
     # In a process of its own: it forks its drivers.
     trials = 60 * kills
-    arguments = [BENCHMARKS / "kills.py", "--kills", str(kills), "--trials", str(trials)]
+    arguments = [BENCHMARKS / "survival.py", "--kills", str(kills), "--trials", str(trials)]
     arguments += ["--files", "0"]
     quiet = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
     done = subprocess.run(
@@ -40,34 +38,35 @@ def test_rows_are_whole_after_driver_and_workers_were_killed_together(kills):
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"Killed(kills={kills}, " in done.stdout
-    assert f"rows={trials}, twice=0, other=0, failed=0, damaged=0, said=''" in done.stdout
+    assert f"rows={trials}, twice=0, other=0, failed=0, damaged=0, reported=''" in done.stdout
 
 
-def test_a_row_that_is_stored_twice_or_altered_is_noticed(benchmarks):
+def test_a_row_that_is_stored_twice_or_altered_is_noticed(survival):
     """Negative control: the comparison sees what it looks for."""
-    kills, _ = benchmarks
-    assert not kills.Killed(1, 0, 60, twice=1, other=0, failed=0, damaged=0, said="").is_whole
-    assert not kills.Killed(1, 0, 60, twice=0, other=1, failed=0, damaged=0, said="").is_whole
+    assert not survival.Killed(
+        1, 0, 60, twice=1, other=0, failed=0, damaged=0, reported=""
+    ).is_whole
+    assert not survival.Killed(
+        1, 0, 60, twice=0, other=1, failed=0, damaged=0, reported=""
+    ).is_whole
 
 
-def test_no_damaged_file_is_used(benchmarks, tmp_path):
-    kills, damaged_files = benchmarks
-    assert tuple(damaged_files.DAMAGES) == KINDS
-    table = kills.damaged_files(tmp_path, 1)
+def test_no_damaged_file_is_used(survival, tmp_path):
+    assert tuple(survival.DAMAGES) == KINDS
+    table = survival.damaged_files(tmp_path, 1)
     assert [(name, kind) for name, kind, _ in table] == [(f, k) for f in FILES for k in KINDS]
     for name, kind, counts in table:
-        assert counts == {"said": 1, "unused": 1, "aside": 1, "anew": 1}, (name, kind)
+        assert counts == {"reported": 1, "unused": 1, "aside": 1, "restored": 1}, (name, kind)
 
 
-def test_a_file_that_is_not_damaged_is_used(benchmarks, tmp_path, monkeypatch):
-    """Negative control: of a whole file nothing is said, and it is used."""
-    _, damaged_files = benchmarks
-    monkeypatch.setitem(damaged_files.DAMAGES, "none", lambda path, chance: None)
-    for name, owner in damaged_files.OWNERS.items():
+def test_a_file_that_is_not_damaged_is_used(survival, tmp_path, monkeypatch):
+    """Negative control: no damage is reported for a whole file, and it is used."""
+    monkeypatch.setitem(survival.DAMAGES, "none", lambda path, chance: None)
+    for name, owner in survival.OWNERS.items():
         folder = tmp_path / name
         folder.mkdir()
         whole = owner.make(folder)
-        found = damaged_files.judge(owner, folder, "none", whole, random.Random(0))
-        assert not found["said"], name
-        assert found["anew"], name
+        found = survival.judge(owner, folder, "none", whole, random.Random(0))
+        assert not found["reported"], name
+        assert found["restored"], name
         assert found["unused"] == (name == "rows"), name  # rows: all that is read is whole

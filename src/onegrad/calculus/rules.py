@@ -1,6 +1,6 @@
 """Update rules of the first layer: the direction D of a step F ← F + ηD, by name or your own.
 
-G is the descent direction of one batch (minus the gradient, k × n, see `core/step.py`), X̃ its
+G is the descent direction of one batch (minus the gradient, k × n, see `core/run.py`), X̃ its
 inputs (N × n). `get_rule("polar")` is one of onegrad's rules; `register_rule` adds one of your own.
 """
 

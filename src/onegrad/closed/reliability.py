@@ -1,7 +1,7 @@
 """How far a prediction without draws may be off, and where it is known to be.
 
-Indicators are by-products of the equations. benchmarks/closed_problems.py measures deviations on
-random problems; benchmarks/calibrate.py fits the constants below to them.
+Indicators are by-products of the equations. benchmarks/agreement.py measures deviations on
+random problems and fits the constants below to them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FLOORS = {"step_noise": 0.02, "modes": 0.02, "spread": 0.05}
 COARSER = 2.0  # times the error where types are coarser than they should be
 SMALLEST, LARGEST = 0.005, 1.0
 
-CONVEX_FACTOR = 1.3  # of other losses than the square, by benchmarks/closed_losses.py
+CONVEX_FACTOR = 1.3  # of other losses than the square, by benchmarks/agreement.py
 
 AMPLIFIED = 5.0  # test error over what is left of it without the variance of ŵ
 LOUD, LOUD_FEW, FEW = 2.0, 0.3, 0.5  # step noise, and step samples per dimension

@@ -1,7 +1,7 @@
 """What a kind of panels is: how rows become a table, and the table a view.
 
 Everything that differs between kinds is one of a kind's functions. The kinds of onegrad are in
-`curve_panels.py`, `map_panels.py` and `observed_panels.py`; docs/add_a_panel_kind.md adds one.
+`curve_panels.py`, `map_panels.py` and `observed_panels.py`; docs/extend.md adds one.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Theory is exact for many neurons and samples. At finite size it errs the more, the more the readout
 amplifies noise (near the interpolation peak, and near separability), and the fewer samples a
-component has. `benchmarks/random_problems.py` measures these deviations on random problems, and
-`benchmarks/calibrate.py` fits the constants below to them.
+component has. `benchmarks/agreement.py` measures these deviations on random problems and
+fits the constants below to them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from onegrad.calculus.prediction import (
 )
 from onegrad.theory.equations import ConvexByTypes, RidgeByTypes
 
-# log error = constant + Σ slope · log indicator, fitted by benchmarks/calibrate.py. The spread of
+# log error = constant + Σ slope · log indicator, fitted by benchmarks/agreement.py. The spread of
 # the reach tells little more: where it matters, types have a covariance each.
 CONSTANT = 0.667
 SLOPES = {"amplification": 0.637, "size": 0.369, "count": 0.552, "reach": 0.101}
