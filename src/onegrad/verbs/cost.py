@@ -54,24 +54,17 @@ def _products(problem: Problem) -> Resource:
 
 def _step_stages(problem: Problem) -> list[Stage]:
     n, k, batch = problem.dimension, problem.width, problem.samples_per_step
-    return [
+    stages = [
         Stage("step data", "normal", batch * n),
         Stage("first layer", "normal", k * n),
         Stage("step products", _products(problem), 4.0 * k * n * batch),
         Stage("step activation", "element", 2.0 * k * batch),
-        *_subtraction_stages(problem),
-        *get_rule(problem.training.rule).stages(k, n, batch),
     ]
-
-
-def _subtraction_stages(problem: Problem) -> list[Stage]:
-    n, batch, subtract = problem.dimension, problem.samples_per_step, problem.training.subtract
-    if subtract == "none":
-        return []
-    draws = Stage("low-degree part", "normal", batch * n)
-    if not uses_least_squares(subtract, batch, n):
-        return [draws]
-    return [draws, Stage("least squares", "product", 1.0 * n * n * batch)]
+    if problem.training.subtract != "none":
+        stages.append(Stage("low-degree part", "normal", batch * n))
+        if uses_least_squares(problem.training.subtract, batch, n):
+            stages.append(Stage("least squares", "product", 1.0 * n * n * batch))
+    return [*stages, *get_rule(problem.training.rule).stages(k, n, batch)]
 
 
 def _theory_stages(problem: Problem, models: Sequence[Model], layers: int) -> list[Stage]:
@@ -180,9 +173,8 @@ def check_memory(
     problem: Problem, models: Sequence[Model], *, workers: int, theory: bool = False
 ) -> None:
     """Raise InvalidInput if the workers together exceed the machine's memory."""
-    require_memory(
-        theory_bytes(problem) if theory else peak_bytes(problem, models), workers=workers
-    )
+    each = theory_bytes(problem) if theory else peak_bytes(problem, models)
+    require_memory(each, workers=workers)
 
 
 def check_mixture_memory(problem: Problem) -> None:

@@ -34,7 +34,7 @@ SEARCHED_PENALTIES = 16  # that `tune` solves by types, about
 
 
 @dataclass(frozen=True)
-class Job:
+class PlannedJob:
     """One computation that is repeated `times`: trials of a problem, or draws of its theory.
 
     Theory is solved at `points` penalties and numbers of samples.
@@ -91,7 +91,7 @@ class CostEstimate:
         return self
 
 
-def plan(what: str, jobs: Sequence[Job], *, shares: int = 1) -> CostEstimate:
+def plan(what: str, jobs: Sequence[PlannedJob], *, shares: int = 1) -> CostEstimate:
     """Return the cost of all jobs together."""
     rates = measure_rates()
     total = sum(job.seconds(rates) for job in jobs)
@@ -113,7 +113,7 @@ def plan_simulation(
     what = f"{count} trials of {_names(resolved)}"
     if target_stderr is not None:
         what += " first, then as many as the standard error asks for"
-    return plan(what, [Job("simulate", problem, resolved, count)], shares=count)
+    return plan(what, [PlannedJob("simulate", problem, resolved, count)], shares=count)
 
 
 def plan_prediction(
@@ -135,9 +135,9 @@ def plan_prediction(
         closed = ClosedProblem.of(size).models(models) if method == "closed" else None
         check_mixture_memory(size)
         if closed is None:
-            jobs.append(Job("predict", size, resolve_models(size, models), draws, points))
+            jobs.append(PlannedJob("predict", size, resolve_models(size, models), draws, points))
         else:
-            jobs.append(Job("closed", size, closed, points=points))
+            jobs.append(PlannedJob("closed", size, closed, points=points))
     what = _names(jobs[0].models) + ("" if points == 1 else f" at {points} points")
     what = f"{what} without draws" if method == "closed" else f"{draws} draws of {what}"
     if method == "auto":
@@ -173,17 +173,17 @@ def plan_tuning(
     what = f"at most {what}" if around else what
     if method == "closed":
         what = f"{what} without draws"
-        jobs = [Job("closed", problem, [NETWORK], count, points=1)]
+        jobs = [PlannedJob("closed", problem, [NETWORK], count, points=1)]
     else:
         what, shares = f"{draws} draws of {what}", len(grid)
         solved = SEARCHED_PENALTIES if "ridge" in names else 1
         jobs = [
-            Job("predict", candidate(problem, *point), [NETWORK], draws * times, solved)
+            PlannedJob("predict", candidate(problem, *point), [NETWORK], draws * times, solved)
             for point, times in points.items()
         ]
     if check_trials and not problem.data.exact_moments:
         what += f", then {check_trials} trials of network to check the fit"
-        jobs.append(Job("simulate", problem, [NETWORK], check_trials))
+        jobs.append(PlannedJob("simulate", problem, [NETWORK], check_trials))
     return plan(what, jobs, shares=shares)
 
 
@@ -193,7 +193,7 @@ def plan_steps(problem: Problem, *, trials: int) -> CostEstimate:
     steps = problem.training.steps
     what = f"{trials} trial{'s' if trials > 1 else ''} of {steps} step{'s' if steps > 1 else ''}"
     what += ", observed after each"
-    return plan(what, [Job("simulate", problem, [NETWORK], trials)], shares=trials)
+    return plan(what, [PlannedJob("simulate", problem, [NETWORK], trials)], shares=trials)
 
 
 def _names(models: Sequence[Model]) -> str:
