@@ -277,8 +277,6 @@ def _warnings_of(use: Callable[[], str]) -> tuple[str, list[str]]:
     return result, [str(warning.message) for warning in caught]
 
 
-# Rows of a sweep.
-
 SWEEP = Sweep(
     problem=Problem(dimension=20, readout={"samples": 24}, network={"width": 16}),
     axes={"network.activation": ["relu", "tanh"]},
@@ -293,9 +291,8 @@ def _use_rows(folder: Path) -> str:
 
 def _lines(results: Results) -> str:
     """Return the sorted lines of the table of trials: a setting that was lost comes last."""
-    return "\n".join(
-        sorted(results.of(SWEEP).trials.to_csv(index=False, header=False).splitlines())
-    )
+    table = results.of(SWEEP).trials.to_csv(index=False, header=False)
+    return "\n".join(sorted(table.splitlines()))
 
 
 def _look_at_rows(folder: Path, original: str) -> bool:
@@ -310,9 +307,6 @@ def _make_rows(folder: Path) -> str:
     whole = _use_rows(folder)
     (folder / f"{FOREIGN}.jsonl").write_text(seal({"a": 1}, 1) + "\n")
     return whole
-
-
-# Files of panels.
 
 
 def _draw(folder: Path, name: str) -> None:
