@@ -28,9 +28,9 @@ import pandas as pd
 from scipy.optimize import minimize
 
 from onegrad import Problem, predict, simulate
-from onegrad.closed.problem import closed_models, closed_problem
+from onegrad.closed.problem import ClosedProblem
 from onegrad.closed.reliability import FLOORS
-from onegrad.closed.solve import ClosedTheory
+from onegrad.closed.solve import measured
 from onegrad.core.instance import draw
 from onegrad.core.models import NETWORK
 from onegrad.core.run import Run
@@ -202,10 +202,10 @@ def compared_closed(problem: Problem, trials: int) -> list[Row]:
     """Return every model's deviations from the mean of the trials, with its indicators."""
     predicted = predict(problem, MODELS, method="closed").metrics
     trained = simulate(problem, MODELS, trials=trials, workers=2)
-    closed = closed_problem(problem)
-    theory = ClosedTheory(closed.settings[0].setting)
+    closed = ClosedProblem.of(problem)
+    theories = closed.theories()[:1]
     rows = []
-    for i, model in enumerate(closed_models(problem, MODELS, method="closed") or ()):
+    for i, model in enumerate(closed.models(MODELS)):
         error = float(predicted["theory_error"][0, i, 0])
         row: Row = {"model": model.name, "theory_error": error}
         for column in METRICS:
@@ -218,9 +218,8 @@ def compared_closed(problem: Problem, trials: int) -> list[Row]:
                     row[f"{column}_stderr"] = stderr / mean
         if problem.readout.loss == "square":
             counts, ridges = np.array([float(problem.samples)]), np.array(problem.ridges)
-            given = {"degree": model.degree, "layer": model.first_layer}
-            _, sure = theory.errors(counts, ridges, random_overlap=closed.overlap, **given)
-            row |= {name: float(getattr(sure[0], name)) for name in FITS["closed"].slopes}
+            ((_, indicators),) = measured(closed.curves(theories, model, counts, ridges))
+            row |= {name: float(getattr(indicators[0], name)) for name in FITS["closed"].slopes}
         rows.append(row)
     return rows
 
