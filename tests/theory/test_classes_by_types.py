@@ -182,8 +182,8 @@ def test_settings_are_chosen_by_the_rate_of_classes():
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        ({"readout__loss": "logistic"}, "outputs per class of the square loss, not 'log"),
-        ({"teacher__flips": 0.1}, "classes without flips, not teacher.flips=0.1"),
+        ({"readout__loss": "logistic"}, "outputs per class of the square loss alone"),
+        ({"teacher__flips": 0.1}, "classes without teacher.flips alone"),
     ],
 )
 def test_what_theory_does_not_know_of_classes_is_refused_in_one_line(changes, why):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -117,7 +118,7 @@ def _download(data_dir: str | None) -> None:
 
     terminal = sys.stderr.isatty()
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
-    console = Console(stderr=True)
+    bars = Progress(*columns, TransferSpeedColumn(), console=Console(stderr=True))
     tasks: dict[str, TaskID] = {}
 
     def show(name: str, done: int, total: int) -> None:
@@ -128,7 +129,7 @@ def _download(data_dir: str | None) -> None:
                 click.echo(f"onegrad: downloading {name}{size}", err=True)
         bars.update(tasks[name], completed=done, total=total or None)
 
-    with Progress(*columns, TransferSpeedColumn(), console=console, disable=not terminal) as bars:
+    with bars if terminal else nullcontext():  # older rich prints a line even for a disabled bar
         download_fashion_mnist(data_dir, progress=show)
 
 

@@ -20,7 +20,7 @@ from onegrad.describe.exceptions import require_finite
 from onegrad.describe.numbers import Floats, Metrics
 from onegrad.machine.progress import section
 
-STEP_SHARE, FIT_SHARE = 0.3, 0.86  # shares of a step's time at which step and readouts are done
+STEP_SHARE, FIT_SHARE = 0.25, 0.875  # shares of a step's time; exact binary fractions add up
 
 
 class StepObserver(Protocol):

@@ -69,6 +69,8 @@ def _hues(table: pd.DataFrame, others: list[str]) -> pd.Series:
 
     if len(others) == 1:
         return table[others[0]]
+    if not others:
+        return pd.Series("", index=table.index, dtype=object)
     texts = [
         ", ".join(f"{field_label(name)} {value_text(row[name])}" for name in others)
         for row in table[others].to_dict("records")
@@ -245,10 +247,10 @@ class Errors(ShownAsTable, SavedResult):
         return {**super().saved_fields(), "models": models}
 
     @classmethod
-    def from_saved(cls, kept: dict[str, Any]) -> Self:
+    def from_saved(cls, saved: dict[str, Any]) -> Self:
         """Return the errors of the fields of a file."""
-        models = (parse_model(name, theorem_degree=k or 0) for name, k in kept["models"])
-        return cls(**{**kept, "models": tuple(models)})
+        models = (parse_model(name, theorem_degree=k or 0) for name, k in saved["models"])
+        return cls(**{**saved, "models": tuple(models)})
 
     @property
     def steps(self) -> tuple[int, ...] | None:

@@ -101,6 +101,7 @@ def _client(distributed: Any, address: str, workers: int) -> Any:
     if address != "local":
         return _connected(distributed, address)
     _require_no_import()
+    _require_guard()
     try:
         with interrupts_ignored():
             return distributed.Client(
@@ -118,6 +119,23 @@ def _require_no_import() -> None:
     """
     if getattr(multiprocessing.current_process(), "_inheriting", False):
         sys.exit(f"onegrad: dask='local': this script is imported by a worker; {MAIN_GUARD}")
+
+
+def _require_guard() -> None:
+    """Raise InvalidInput if a new process cannot import the script that is running.
+
+    Many releases of Dask replace a worker that cannot start, and go on for ever.
+    """
+    process = multiprocessing.get_context("spawn").Process(target=_nothing)
+    with interrupts_ignored():
+        process.start()
+    process.join()
+    if process.exitcode:
+        raise InvalidInput(f"dask='local': no workers start; {MAIN_GUARD}")
+
+
+def _nothing() -> None:
+    """Do nothing, in a process that has imported the script."""
 
 
 def _connected(distributed: Any, address: str) -> Any:

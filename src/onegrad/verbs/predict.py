@@ -341,7 +341,7 @@ def checked_start(problem: Problem, *, draws: int, seed: int, workers: int) -> I
     return instance
 
 
-STEP_SHARE = 0.2  # of the time of a prediction, about
+STEP_SHARE = 0.25  # of the time of a prediction, about
 
 
 def predict_draw(
