@@ -170,7 +170,8 @@ def _total_row(total: Total) -> str:
     return (
         f'<tr><td>{name}{note}</td><td class="number">{total.agree:,}</td>'
         f'<td class="number">{total.known:,}</td><td><meter min="0" max="1" value="{share:.4f}" '
-        f'aria-label="share that agrees">{100 * share:.0f} %</meter> {100 * share:.1f} %</td></tr>'
+        f'aria-label="share that agrees">{100 * share:.0f} %</meter> '
+        f"{100 * share:.1f}&nbsp;%</td></tr>"
     )
 
 
