@@ -12,6 +12,10 @@ export function show(value, digits = 3) {
     const places = value === 0 ? 0 : Math.max(0, digits - 1 - Math.floor(Math.log10(size)));
     return String(Number(value.toFixed(Math.min(places, 12)))).replace("-", "−");
   }
+  return showPower(value, digits);
+}
+
+function showPower(value, digits) {
   const [factor, exponent] = value.toExponential(digits - 1).split("e").map(Number);
   const raised = [...String(Math.abs(exponent))].map((digit) => SUPERSCRIPTS[digit]).join("");
   const power = `10${exponent < 0 ? "⁻" : ""}${raised}`;
