@@ -262,6 +262,7 @@ def run_command(arguments: Sequence[str]) -> int:
     warnings.showwarning = _note  # type: ignore[assignment]
 
     def run() -> Any:
+        Path.cwd()  # raises if the folder was deleted; later imports would fail in odd ways
         code = cli.main(list(arguments), prog_name="onegrad", standalone_mode=False)
         sys.stdout.flush()  # here, where a broken pipe becomes one line
         return code
